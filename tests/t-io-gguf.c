@@ -119,6 +119,22 @@ static const struct {
               {"granitemoe-names.gguf", "tests/goldens/granitemoe-names"},
               {"glm4-moe.gguf", "tests/goldens/glm4-moe"},
               {"gpt-oss.gguf", "tests/goldens/gpt-oss"},
+              {"granite-tied.gguf", "tests/goldens/granite-tied"},
+              {"arcee.gguf", "tests/goldens/arcee"},
+              {"seed-oss.gguf", "tests/goldens/seed-oss"},
+              {"stablelm.gguf", "tests/goldens/stablelm"},
+              {"stablelm-head-norms.gguf", "tests/goldens/stablelm-head-norms"},
+              {"exaone4.gguf", "tests/goldens/exaone4"},
+              {"glm4.gguf", "tests/goldens/glm4"},
+              {"hunyuan-v1-dense.gguf", "tests/goldens/hunyuan-v1-dense"},
+              {"gpt-bigcode.gguf", "tests/goldens/gpt-bigcode"},
+              {"jais2-plain/model.gguf", GOLDENS "jais2-plain"},
+              {"olmo3.gguf", "tests/goldens/olmo3"},
+              {"smollm3-four/model.gguf", GOLDENS "smollm3-four"},
+              {"olmo-clip/model.gguf", GOLDENS "olmo-clip"},
+              {"ministral3-plain/model.gguf", GOLDENS "ministral3-plain"},
+              {"phi3-longrope/model.gguf", GOLDENS "phi3-longrope"},
+              {"dots1-plain/model.gguf", GOLDENS "dots1-plain"},
               {"rope-freqs/model.gguf", GOLDENS "rope-freqs"}};
 
 enum { MODELS = sizeof models / sizeof *models };

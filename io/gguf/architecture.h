@@ -16,12 +16,13 @@ enum gguf_layout {
     LAYOUT_FUSED, /* rows of all queries, all keys, all values; the library groups them */
     LAYOUT_PLUS_ONE, /* the library has the weight minus 1 */
     LAYOUT_ROW, /* a vector, or a matrix of one row, which is the library's form */
-    LAYOUT_BARE /* the same, and the library's name has no .weight and .bias */
+    LAYOUT_BARE, /* the same, and the library's name has no .weight and .bias */
+    LAYOUT_NAMED_HEADS /* a row for each head, which are tensors of their own in the library */
 };
 
 /* A tensor's name without .weight and .bias; # is the number of the block. */
 struct name_row {
-    const char *gguf, *library;
+    const char *gguf, *library; /* library NULL: read with the metadata */
     enum gguf_layout layout;
 };
 
@@ -62,7 +63,11 @@ struct architecture {
     const struct assumption *assumed; /* ended by key NULL; NULL: none */
     const struct architecture
         *with_experts; /* used for models with experts; NULL: it always has them, or never */
+    const char *other_type; /* a model_type that `finish` may choose instead; NULL: none */
 };
+
+/* The tables, each ended by name NULL, and llama's row with experts. */
+extern const struct architecture gguf_dense[], gguf_mixtures[], gguf_mixtral;
 
 /* The architecture of that name, or NULL with *e. */
 const struct architecture *architecture_find(struct gguf_text name, const char *path,

@@ -30,10 +30,7 @@ static const struct {
                {"nextn_predict_layers", 0},
                {"residual_scale", 0},
                {"rope.scaling.alpha", 0},
-               {"rope.scaling.attn_factor", 1},
-               {"rope.scaling.yarn_attn_factor", 1},
-               {"rope.scaling.yarn_ext_factor", 1},
-               {"rope.scaling.yarn_log_multiplier", 0}};
+               {"rope.scaling.yarn_ext_factor", 1}};
 enum { REFUSED = sizeof refused / sizeof *refused };
 
 /* A key of the architecture that has no row. */

@@ -5,70 +5,6 @@
 
 /* -- what single architectures need -- */
 
-/* The scaling of rotary positions; a factor without a type is linear. */
-static int take_scaling(const struct gguf_model *m, json_t *config, struct error *e)
-{
-    static const char *const settings[][2] = {{"rope.scaling.original_context_length",
-                                               "original_max_position_embeddings"},
-                                              {"rope.scaling.yarn_beta_fast", "beta_fast"},
-                                              {"rope.scaling.yarn_beta_slow", "beta_slow"}};
-    const struct gguf_pair *p = model_pair(m, "rope.scaling.type");
-    struct gguf_text type = {"linear", 6};
-    double factor;
-    if (model_number(m, "rope.scale_linear", 0, &factor, e) ||
-        model_number(m, "rope.scaling.factor", factor, &factor, e))
-        return -1;
-    int freqs = model_tensor(m, "rope_freqs.weight") != NULL, yarn;
-    if (p && gguf_string(p, &type))
-        return fail(e, "%s: %s.rope.scaling.type is not a text", model_path(m),
-                    m->architecture->name);
-    yarn = gguf_is(type, "yarn");
-    if (!yarn && !gguf_is(type, "linear") && !gguf_is(type, "none"))
-        return fail(
-            e, "%s: %s.rope.scaling.type '%.*s' is not supported (supported: none, linear, yarn)",
-            model_path(m), m->architecture->name, type.size < 60 ? (int)type.size : 60, type.text);
-    if (gguf_is(type, "none") || (!yarn && (factor == 0 || factor == 1)))
-        return freqs ? model_set(m, config, "rope_scaling",
-                                 json_pack("{s:s}", "rope_type", "rope_freqs"), e)
-                     : 0;
-    if (freqs)
-        return fail(
-            e, "%s: has rope_freqs.weight and %s.rope.scaling.factor %g (expected one of them)",
-            model_path(m), m->architecture->name, factor);
-    json_t *scaling = json_pack("{s:s, s:f}", "rope_type", yarn ? "yarn" : "linear", "factor",
-                                factor);
-    if (model_set(m, config, "rope_scaling", scaling, e))
-        return -1;
-    for (size_t i = 0; yarn && i < sizeof settings / sizeof *settings; i++) {
-        double value;
-        if (model_number(m, settings[i][0], NAN, &value, e) ||
-            (!isnan(value) && model_set(m, scaling, settings[i][1], json_real(value), e)))
-            return -1;
-    }
-    return 0;
-}
-
-/* Models that rotate a part of each head give it in `fraction`; NULL: they rotate whole heads. */
-static int take_rotation(const struct gguf_model *m, json_t *config, const char *fraction,
-                         struct error *e)
-{
-    int64_t turned;
-    if (!fraction)
-        return model_expect(m, "rope.dimension_count", m->head_size, e) ||
-                       take_scaling(m, config, e)
-                   ? -1
-                   : 0;
-    if (model_whole(m, "rope.dimension_count", m->head_size, &turned, e))
-        return -1;
-    double part = (double)turned / (double)m->head_size;
-    if ((int64_t)((double)m->head_size * part) != turned) /* as multiplied by the family's reader */
-        part = nextafter(part, 2);
-    if (turned > m->head_size)
-        return model_expect(m, "rope.dimension_count", m->head_size, e);
-    return model_set(m, config, fraction, json_real(part), e) || take_scaling(m, config, e) ? -1
-                                                                                            : 0;
-}
-
 /* In these the library has no separate heads for keys and values, and no other head size. */
 static int expect_plain_heads(const struct gguf_model *m, struct error *e)
 {
@@ -87,7 +23,7 @@ static int set_flag(const struct gguf_model *m, json_t *config, const char *key,
 int finish_rotary(struct gguf_model *m, json_t *config, struct error *e)
 {
     return model_set(m, config, "head_dim", json_integer(m->head_size), e) ||
-                   take_rotation(m, config, NULL, e)
+                   model_take_rotation(m, config, NULL, e)
                ? -1
                : 0;
 }
@@ -131,7 +67,7 @@ int finish_gpt2(struct gguf_model *m, json_t *config, struct error *e)
 int finish_neox(struct gguf_model *m, json_t *config, struct error *e)
 {
     return set_flag(m, config, "attention_bias", "blk.0.attn_qkv.bias", e) ||
-                   expect_plain_heads(m, e) || take_rotation(m, config, "rotary_pct", e)
+                   expect_plain_heads(m, e) || model_take_rotation(m, config, "rotary_pct", e)
                ? -1
                : 0;
 }
@@ -197,7 +133,7 @@ int finish_falcon(struct gguf_model *m, json_t *config, struct error *e)
                    model_set(m, config, "alibi", json_false(), e) ||
                    set_flag(m, config, "bias", "blk.0.attn_qkv.bias", e) ||
                    model_expect(m, "attention.key_length", m->hidden / m->heads, e) ||
-                   take_rotation(m, config, NULL, e)
+                   model_take_rotation(m, config, NULL, e)
                ? -1
                : 0;
 }
@@ -205,7 +141,7 @@ int finish_falcon(struct gguf_model *m, json_t *config, struct error *e)
 int finish_phi(struct gguf_model *m, json_t *config, struct error *e)
 {
     return model_expect(m, "attention.key_length", m->hidden / m->heads, e) ||
-                   take_rotation(m, config, "partial_rotary_factor", e)
+                   model_take_rotation(m, config, "partial_rotary_factor", e)
                ? -1
                : 0;
 }
@@ -224,7 +160,16 @@ int finish_gemma3(struct gguf_model *m, json_t *config, struct error *e)
     return finish_rotary(m, config, e);
 }
 
-/* A window of 0 means none. The factors of longrope are tensors, not handled here. */
+/* The library's default padding token is missing from smaller vocabularies, and the library then
+ * fails to load them. */
+static int leave_padding(const struct gguf_model *m, json_t *config, int padding, struct error *e)
+{
+    return json_integer_value(json_object_get(config, "vocab_size")) <= padding
+               ? model_set(m, config, "pad_token_id", json_null(), e)
+               : 0;
+}
+
+/* A window of 0 means none. */
 int finish_phi3(struct gguf_model *m, json_t *config, struct error *e)
 {
     static const char key[] = "attention.sliding_window";
@@ -233,15 +178,16 @@ int finish_phi3(struct gguf_model *m, json_t *config, struct error *e)
     if (model_number(m, key, 0, &window, e) ||
         model_expect(m, "attention.key_length", m->hidden / m->heads, e))
         return -1;
-    /* the library's default padding token is missing from smaller vocabularies, and the library
-     * then fails to load them */
-    if (json_integer_value(json_object_get(config, "vocab_size")) <= 32000 &&
-        model_set(m, config, "pad_token_id", json_null(), e))
+    if (leave_padding(m, config, 32000, e))
         return -1;
     if (window != 0 && (model_whole(m, key, 0, &size, e) ||
                         model_set(m, config, "sliding_window", json_integer(size), e)))
         return -1;
-    return take_rotation(m, config, "partial_rotary_factor", e);
+    int longrope = model_tensor(m, "rope_factors_long.weight") != NULL;
+    return model_take_part(m, config, "partial_rotary_factor", e) ||
+                   (longrope ? model_take_longrope(m, config, e) : model_take_scaling(m, config, e))
+               ? -1
+               : 0;
 }
 
 static int expect_no_window(const struct gguf_model *m, struct error *e)
@@ -263,11 +209,176 @@ int finish_starcoder2(struct gguf_model *m, json_t *config, struct error *e)
                : 0;
 }
 
-/* With a window it is an OLMo 3, whose other layers have another scaling. */
+/* The layers that have windows: a list of true and false, or n for all but every n-th, which is 4
+ * if the file does not say it. *window = 0: none. */
+static int take_windows(struct gguf_model *m, json_t *config, double *window, struct error *e)
+{
+    static const char key[] = "attention.sliding_window_pattern";
+    json_int_t layers = json_integer_value(json_object_get(config, "num_hidden_layers"));
+    const struct gguf_pair *p = model_pair(m, key);
+    int64_t every = 4, windowed;
+    json_t *types = json_array();
+    if (model_set(m, config, "layer_types", types, e) ||
+        model_number(m, "attention.sliding_window", 0, window, e) ||
+        model_set(m, config, "sliding_window",
+                  *window == 0 ? json_null() : json_integer((json_int_t)*window), e))
+        return -1;
+    if (*window == 0)
+        model_assume(m, "no windows");
+    else if (*window != floor(*window) || *window < 1 || *window > 1 << 24)
+        return fail(e, "%s: %s.attention.sliding_window is %g (expected a whole number)",
+                    model_path(m), m->architecture->name, *window);
+    else if (!p)
+        model_assume(m, "windows in all layers but every 4th");
+    else if (p->is_array ? p->count != (uint64_t)layers
+                         : gguf_integer(p, 0, &every) || every < 1 || every > 1 << 24)
+        return fail(e, "%s: %s.%s is neither a list for %lld layers nor a number above 0",
+                    model_path(m), m->architecture->name, key, (long long)layers);
+    for (json_int_t l = 0; l < layers; l++) {
+        windowed = l % every < every - 1;
+        if (p && p->is_array && gguf_integer(p, (uint64_t)l, &windowed))
+            return fail(e, "%s: %s.%s is not a list of true and false", model_path(m),
+                        m->architecture->name, key);
+        if (json_array_append_new(types, json_string(*window != 0 && windowed ? "sliding_attention"
+                                                                              : "full_attention")))
+            return fail_memory(e, (double)layers, "layer_types");
+    }
+    return 0;
+}
+
+/* With windows it is an OLMo 3, whose windowed layers have no scaling. */
 int finish_olmo2(struct gguf_model *m, json_t *config, struct error *e)
 {
-    return set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e) ||
-                   expect_no_window(m, e) || finish_rotary(m, config, e)
+    double window, base;
+    if (set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e) ||
+        finish_rotary(m, config, e) || model_number(m, "attention.sliding_window", 0, &window, e))
+        return -1;
+    if (window == 0)
+        return 0;
+    json_t *theta = json_object_get(config, "rope_theta"),
+           *full = json_object_get(config, "rope_scaling");
+    base = theta ? json_number_value(theta) : 10000;
+    full = full ? json_incref(full) : json_pack("{s:s}", "rope_type", "default");
+    json_t *ropes = json_pack("{s:o}", "full_attention", full);
+    if (model_set(m, config, "rope_parameters", ropes, e) ||
+        model_set(m, full, "rope_theta", json_real(base), e) ||
+        model_number(m, "rope.freq_base_swa", base, &base, e) ||
+        model_set(m, ropes, "sliding_attention",
+                  json_pack("{s:s, s:f}", "rope_type", "default", "rope_theta", base), e))
+        return -1;
+    json_object_del(config, "rope_theta");
+    json_object_del(config, "rope_scaling");
+    return model_set(m, config, "model_type", json_string("olmo3"), e) ||
+                   take_windows(m, config, &window, e)
+               ? -1
+               : 0;
+}
+
+int finish_exaone4(struct gguf_model *m, json_t *config, struct error *e)
+{
+    double window;
+    return take_windows(m, config, &window, e) || finish_rotary(m, config, e) ? -1 : 0;
+}
+
+int finish_smollm3(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return leave_padding(m, config, 128004, e) ||
+                   model_set(m, config, "no_rope_layer_interval", json_integer(4), e) ||
+                   model_set(m, config, "use_sliding_window", json_false(), e) ||
+                   finish_llama(m, config, e)
+               ? -1
+               : 0;
+}
+
+/* Its norms have no weights, and one epsilon. Rows of biases would be in the library's order. */
+int finish_olmo1(struct gguf_model *m, json_t *config, struct error *e)
+{
+    double epsilon, clip;
+    if (model_number(m, "attention.layer_norm_epsilon", 1e-5, &epsilon, e) ||
+        model_number(m, "attention.clamp_kqv", 0, &clip, e))
+        return -1;
+    if ((float)epsilon != 1e-5f)
+        return fail(e,
+                    "%s: olmo.attention.layer_norm_epsilon is %g, which is not supported (expected "
+                    "1e-05)",
+                    model_path(m), epsilon);
+    if (model_tensor(m, "blk.0.attn_q.bias"))
+        return fail(e, "%s: has biases, which are not supported in the architecture olmo",
+                    model_path(m));
+    return (clip != 0 && model_set(m, config, "clip_qkv", json_real(clip), e)) ||
+                   finish_rotary(m, config, e)
+               ? -1
+               : 0;
+}
+
+int finish_seed_oss(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return finish_llama(m, config, e) ||
+                   set_flag(m, config, "attention_out_bias", "blk.0.attn_output.bias", e)
+               ? -1
+               : 0;
+}
+
+/* Parallel residuals are those of models without a second norm. */
+int finish_stablelm(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return set_flag(m, config, "use_qkv_bias", "blk.0.attn_q.bias", e) ||
+                   set_flag(m, config, "qk_layernorm", "blk.0.attn_q_norm.weight", e) ||
+                   model_set(m, config, "use_parallel_residual",
+                             json_boolean(!model_tensor(m, "blk.0.ffn_norm.weight")), e) ||
+                   model_expect(m, "attention.key_length", m->hidden / m->heads, e) ||
+                   model_take_rotation(m, config, "partial_rotary_factor", e)
+               ? -1
+               : 0;
+}
+
+/* Files with sections of positions, of models that see, hold queries and keys in another order. */
+int finish_glm4(struct gguf_model *m, json_t *config, struct error *e)
+{
+    if (model_pair(m, "rope.dimension_sections"))
+        return fail(e, "%s: has glm4.rope.dimension_sections, which is not supported",
+                    model_path(m));
+    return leave_padding(m, config, 151329, e) ||
+                   set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e) ||
+                   model_set(m, config, "head_dim", json_integer(m->head_size), e) ||
+                   model_take_rotation(m, config, "partial_rotary_factor", e)
+               ? -1
+               : 0;
+}
+
+/* With queries that grow with their position it is a Ministral 3, else a Mistral. */
+int finish_mistral3(struct gguf_model *m, json_t *config, struct error *e)
+{
+    double growth;
+    int64_t period;
+    if (model_number(m, "attention.temperature_scale", 0, &growth, e) ||
+        finish_rotary(m, config, e) || model_set(m, config, "sliding_window", json_null(), e))
+        return -1;
+    if (growth == 0)
+        return 0;
+    json_t *scaling = json_object_get(config, "rope_scaling");
+    if (!scaling && model_set(m, config, "rope_scaling",
+                              scaling = json_pack("{s:s}", "rope_type", "default"), e))
+        return -1;
+    json_t *base = json_object_get(config, "rope_theta");
+    return model_whole(m, "rope.scaling.original_context_length", 0, &period, e) ||
+                   model_expect(m, "attention.temperature_length", period, e) ||
+                   model_set(m, config, "model_type", json_string("ministral3"), e) ||
+                   model_set(m, scaling, "llama_4_scaling_beta", json_real(growth), e) ||
+                   model_set(m, scaling, "original_max_position_embeddings", json_integer(period),
+                             e) ||
+                   model_set(m, scaling, "rope_theta", base ? json_incref(base) : json_real(10000),
+                             e)
+               ? -1
+               : 0;
+}
+
+/* All heads share one for keys and values. */
+int finish_starcoder(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return model_expect(m, "attention.head_count_kv", 1, e) ||
+                   model_expect(m, "attention.key_length", m->hidden / m->heads, e) ||
+                   model_set(m, config, "multi_query", json_true(), e)
                ? -1
                : 0;
 }
@@ -285,7 +396,7 @@ int finish_cohere2(struct gguf_model *m, json_t *config, struct error *e)
 {
     return set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e) ||
                    model_expect(m, "attention.key_length", m->hidden / m->heads, e) ||
-                   take_rotation(m, config, NULL, e)
+                   model_take_rotation(m, config, NULL, e)
                ? -1
                : 0;
 }
@@ -378,7 +489,16 @@ int finish_glm4_moe(struct gguf_model *m, json_t *config, struct error *e)
                    set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e) ||
                    set_flag(m, config, "use_qk_norm", "blk.0.attn_q_norm.weight", e) ||
                    model_set(m, config, "head_dim", json_integer(m->head_size), e) ||
-                   take_rotation(m, config, "partial_rotary_factor", e)
+                   model_take_rotation(m, config, "partial_rotary_factor", e)
+               ? -1
+               : 0;
+}
+
+int finish_dots1(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return take_routing(m, config, GATING_SIGMOID, 1, "norm_topk_prob", e) ||
+                   model_set(m, config, "sliding_window", json_null(), e) ||
+                   finish_qwen3(m, config, e)
                ? -1
                : 0;
 }

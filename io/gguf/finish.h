@@ -9,7 +9,8 @@ finish_function finish_llama, finish_rotary, finish_qwen3, finish_gemma2, finish
     finish_bloom, finish_falcon, finish_mpt, finish_phi, finish_gemma3, finish_phi3,
     finish_starcoder2, finish_olmo2, finish_cohere, finish_cohere2, finish_mixtral,
     finish_qwen2_moe, finish_qwen3_moe, finish_olmoe, finish_granitemoe, finish_glm4_moe,
-    finish_gpt_oss;
+    finish_gpt_oss, finish_smollm3, finish_olmo1, finish_seed_oss, finish_stablelm, finish_exaone4,
+    finish_glm4, finish_mistral3, finish_starcoder, finish_dots1;
 
 /* "ARCHITECTURE.KEY". */
 enum { GGUF_KEY_MAX = 160 };
@@ -32,6 +33,19 @@ int model_whole(const struct gguf_model *m, const char *key, int64_t fallback, i
 /* A size that the library assumes. */
 int model_expect(const struct gguf_model *m, const char *key, int64_t expected,
                  struct error *e) MUST_USE;
+/* The numbers of a float tensor as a list; NULL with *e, also if it has not `count` of them. */
+json_t *model_list(const struct gguf_model *m, const char *tensor, size_t count,
+                   struct error *e) MUST_USE;
+/* The scaling of rotary positions (a factor without a type is linear); the part of each head that
+ * is rotated, as `fraction`; and both, where `fraction` NULL means whole heads. */
+int model_take_scaling(const struct gguf_model *m, json_t *config, struct error *e) MUST_USE;
+int model_take_part(const struct gguf_model *m, json_t *config, const char *fraction,
+                    struct error *e) MUST_USE;
+int model_take_rotation(const struct gguf_model *m, json_t *config, const char *fraction,
+                        struct error *e) MUST_USE;
+/* The two lists of longrope, which are tensors. A factor on cosine and sine that is the usual one,
+ * but for rounding, is left to the reader. */
+int model_take_longrope(const struct gguf_model *m, json_t *config, struct error *e) MUST_USE;
 /* Adds to the list of assumptions. */
 void model_assume(struct gguf_model *m, const char *format, ...) PRINTF_LIKE(2, 3);
 

@@ -15,6 +15,30 @@ const struct gguf_tensor *model_tensor(const struct gguf_model *m, const char *n
     return NULL;
 }
 
+json_t *model_list(const struct gguf_model *m, const char *tensor, size_t count, struct error *e)
+{
+    for (size_t s = 0; s < m->count; s++)
+        for (size_t i = 0; i < m->shards[s].tensor_count; i++) {
+            const struct gguf_tensor *t = &m->shards[s].tensors[i];
+            if (!gguf_is(t->name, tensor) || t->rank != 1 || t->shape[0] != count ||
+                t->stored->kind != STORED_REAL)
+                continue;
+            json_t *list = json_array();
+            for (size_t k = 0; k < count && list; k++)
+                if (json_array_append_new(list,
+                                          json_real(element_read(m->shards[s].bytes + t->offset,
+                                                                 t->stored->type, k)))) {
+                    json_decref(list);
+                    list = NULL;
+                }
+            if (!list)
+                fail(e, "%s: tensor '%s' holds what is not a number", model_path(m), tensor);
+            return list;
+        }
+    fail(e, "%s: has no tensor '%s' of %zu floating-point numbers", model_path(m), tensor, count);
+    return NULL;
+}
+
 const char *model_key(char out[GGUF_KEY_MAX], const struct gguf_model *m, const char *key)
 {
     snprintf(out, GGUF_KEY_MAX, "%s.%s", m->architecture->name, key);

@@ -161,6 +161,26 @@ static int less_one(struct reading *r, struct tensor *t, const struct gguf *g)
     return 0;
 }
 
+/* Each row of a matrix as NAME.ROW.weight. */
+static int add_rows(struct reading *r, const struct gguf *g, const struct gguf_tensor *from,
+                    const struct mapped *file, const char *library, long block)
+{
+    const char *mark = strchr(library, '#');
+    if (from->rank != 2 || (int64_t)from->shape[0] > r->model.heads)
+        return fail(r->e, "%s: tensor %.*s has not a row for each head", g->path,
+                    (int)from->name.size, from->name.text);
+    for (size_t i = 0; i < from->shape[0]; i++) {
+        char name[NAME_MAX_LENGTH];
+        snprintf(name, sizeof name, "%.*s%ld%s.%zu.weight", (int)(mark - library), library, block,
+                 mark + 1, i);
+        struct tensor *t = store_add(r->t, file, name, strlen(name), r->e);
+        if (!t || store_shape(t, from->stored, 1, from->shape + 1, g->path, r->e))
+            return -1;
+        t->data = file->bytes + from->offset + i * t->bytes;
+    }
+    return 0;
+}
+
 static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor *from,
                const struct mapped *file)
 {
@@ -172,6 +192,10 @@ static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor
         return fail(r->e, "%s: tensor '%.*s' has no place in a model of the architecture %s",
                     g->path, from->name.size < 100 ? (int)from->name.size : 100, from->name.text,
                     r->model.architecture->name);
+    if (!row->library)
+        return 0;
+    if (row->layout == LAYOUT_NAMED_HEADS)
+        return add_rows(r, g, from, file, row->library, block);
     const char *mark = strchr(row->library, '#');
     if (mark && row->layout == LAYOUT_BARE)
         snprintf(name, sizeof name, "%.*s%ld%s", (int)(mark - row->library), row->library, block,

@@ -8,7 +8,8 @@ blocks.safetensors      for each quantised type TYPE (uint8 [blocks, bytes]): ra
 NAME.gguf               the checkpoint of the golden case NAME as GGUF, in the layouts of llama.cpp's converter (restated below); its
                         expected values are those of ../NAME, made by transformers in float64
 split-0000i-of-0000n    the same of llama-gqa, in shards, the first without tensors
-quantised, gpt2-quantised, gemma2-plain, qwen3-plain, rope-freqs
+quantised, gpt2-quantised, gemma2-plain, qwen3-plain, rope-freqs, smollm3-four, olmo-clip,
+ministral3-plain, phi3-longrope, jais2-plain, dots1-plain
                         models of their own, each a folder with model.gguf, tokens.npy, norm.npy and logprob.npy as those of ../README.md.
                         quantised holds every type. Quantised weights are random blocks; the oracle (transformers in float64)
                         runs on what the package makes of them. rope-freqs: frequencies over the stored numbers.
@@ -143,14 +144,19 @@ NAMES |= {"gemma": LLAMA, "gemma3_text": {**NAMES["gemma2"]}, "cohere": LLAMA, "
           "olmo2": {**LLAMA, "post_attention_layernorm": "post_attention_norm", "post_feedforward_layernorm": "post_ffw_norm"},
           "phi3": {**LLAMA, "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up"},
           "starcoder2": {**LLAMA, "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}}
+# named as the package itself maps them
+MAPPED = ("granite", "smollm3", "arcee", "olmo", "seed_oss", "stablelm", "exaone4", "glm4", "hunyuan_v1_dense", "ministral3", "gpt_bigcode", "jais2",
+          "olmo3")
+PAIRS = ("llama", "mixtral", "granitemoe", "granite", "smollm3", "arcee", "olmo", "ministral3")      # the converter's LlamaModel, and olmo
 ARCHITECTURES = {"gpt_neox": "gptneox", "phi": "phi2", "gemma3_text": "gemma3", "cohere": "command-r", "mixtral": "llama", "qwen2_moe": "qwen2moe",
-                 "qwen3_moe": "qwen3moe", "glm4_moe": "glm4moe", "gpt_oss": "gpt-oss"}
-MIXED = ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "glm4_moe", "gpt_oss")      # with experts
+                 "qwen3_moe": "qwen3moe", "glm4_moe": "glm4moe", "gpt_oss": "gpt-oss",
+                 "hunyuan_v1_dense": "hunyuan-dense", "ministral3": "mistral3", "gpt_bigcode": "starcoder", "olmo3": "olmo2"}
+MIXED = ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "glm4_moe", "gpt_oss", "dots1")      # with experts
 
 
 def gguf_name(family, name):
     """The name in GGUF of a tensor of the library."""
-    if family in MIXED:                      # as the package itself maps them
+    if family in MIXED or family in MAPPED:
         table = get_tensor_name_map({name: arch for arch, name in MODEL_ARCH_NAMES.items()}[ARCHITECTURES.get(family, family)], 9)
         name = name.replace("block_sparse_moe.router.weight", "block_sparse_moe.router.layer.weight").replace(".block_sparse_moe.experts.", ".mlp.experts.").replace("experts.w1", "experts.gate_proj")
         name = name.replace("experts.w3", "experts.up_proj").replace("experts.w2", "experts.down_proj")
@@ -168,9 +174,9 @@ def gguf_name(family, name):
 def arranged(family, name, value, config):
     """A tensor of the library as the converter lays it out."""
     heads = config["heads"]
-    if family in ("llama", "mixtral", "granitemoe") and "q_proj" in name:
+    if family in PAIRS and "q_proj" in name:
         return pairs(value, heads)
-    if family in ("llama", "mixtral", "granitemoe") and "k_proj" in name:
+    if family in PAIRS and "k_proj" in name:
         return pairs(value, config["kv_heads"])
     if family == "gpt2" and name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):
         return np.ascontiguousarray(value.T)
@@ -197,14 +203,15 @@ def sizes(config):
                 epsilon=first("rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_epsilon"))
 
 
-RMS = ("llama", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "olmo2", *MIXED)
+RMS = ("llama", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "olmo2", "olmo3", "granite", "smollm3", "arcee", "seed_oss", "exaone4", "glm4",
+       "hunyuan_v1_dense", "ministral3", *MIXED)
 
 
 def write_metadata(w, config):
     """The keys that the converter writes."""
     s, family = sizes(config), config["model_type"]
     rope = {**(config.get("rope_parameters") or {}), **(config.get("rope_scaling") or {})}
-    rope = rope.get("full_attention", rope)
+    local, rope = rope.get("sliding_attention"), rope.get("full_attention", rope)
     w.add_type("model")
     w.add_name("a golden")
     w.add_quantization_version(2)
@@ -221,33 +228,60 @@ def write_metadata(w, config):
         w.add_value_length(s["head_size"])
         w.add_vocab_size(config["vocab_size"])
     else:
-        w.add_layer_norm_eps(s["epsilon"])
+        w.add_layer_norm_eps(s["epsilon"] or 1e-5)
     theta = config.get("rope_theta") or config.get("rotary_emb_base") or rope.get("rope_theta")
     if theta:
         w.add_rope_freq_base(theta)
-    if family == "glm4_moe":
+    if family == "olmo3" and local["rope_theta"] != theta:
+        w.add_rope_freq_base_swa(local["rope_theta"])
+    if family in ("glm4_moe", "glm4", "stablelm"):
         w.add_rope_dimension_count(int(rope["partial_rotary_factor"] * s["head_size"]))
-    elif family in RMS or family in ("cohere", "cohere2", "starcoder2"):
+    elif family in RMS or family in ("cohere", "cohere2", "starcoder2", "olmo", "jais2"):
         w.add_rope_dimension_count(s["head_size"])
     if family in ("cohere", "cohere2"):
         w.add_logit_scale(config["logit_scale"])
     if family == "phi3" or family in ("gemma3_text", "cohere2"):
         w.add_sliding_window(config.get("sliding_window") or 0)
+    if family in ("olmo3", "exaone4") and config["sliding_window"]:
+        w.add_sliding_window(config["sliding_window"])
+        w.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]] if config["layer_types"]
+                                     else [(i + 1) % 4 != 0 for i in range(s["layers"])])
+    if family == "jais2":
+        w.add_key_length(s["head_size"])
+        w.add_value_length(s["head_size"])
+    if family == "olmo" and config["clip_qkv"]:
+        w.add_clamp_kqv(config["clip_qkv"])
+    if family == "stablelm":
+        w.add_parallel_residual(config["use_parallel_residual"])
+    if family == "ministral3":
+        w.add_rope_scaling_yarn_log_mul(rope["mscale_all_dim"])
+        w.add_attn_temperature_scale(rope["llama_4_scaling_beta"])
     if family in ("phi", "phi3", "gpt_neox"):
         part = config.get("rotary_pct") or rope.get("partial_rotary_factor") or config.get("partial_rotary_factor")
         w.add_rope_dimension_count(int(part * s["head_size"]))
     kind = rope.get("rope_type", rope.get("type", "default"))
+    if kind in ("su", "longrope"):
+        original = rope["original_max_position_embeddings"]
+        w.add_rope_scaling_orig_ctx_len(original)
+        w.add_rope_scaling_attn_factors(np.sqrt(1 + np.log(s["context"] / original) / np.log(original)))
     if kind in ("linear", "yarn"):
         w.add_string(f"{w.arch}.rope.scaling.type", kind)
         w.add_rope_scaling_factor(rope["factor"])
         if kind == "yarn":
             w.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+            if rope.get("attention_factor"):
+                w.add_rope_scaling_yarn_attn_factor(rope["attention_factor"])
     if family == "gpt_neox":
         w.add_parallel_residual(config.get("use_parallel_residual", True))
     if family == "mpt":
         w.add_max_alibi_bias(config["attn_config"]["alibi_bias_max"])
     if family in MIXED:
         write_experts(w, config)
+    if family in ("granite", "granitemoe"):
+        w.add_embedding_scale(config["embedding_multiplier"])
+        w.add_residual_scale(config["residual_multiplier"])
+        w.add_attention_scale(config["attention_multiplier"])
+        w.add_logit_scale(config["logits_scaling"])
     if family == "gemma2":
         w.add_attn_logit_softcapping(config["attn_logit_softcapping"])
         w.add_final_logit_softcapping(config["final_logit_softcapping"])
@@ -264,12 +298,7 @@ def write_experts(w, config):
         w.add_expert_feed_forward_length(config["moe_intermediate_size"])
     if family == "qwen2_moe":
         w.add_expert_shared_feed_forward_length(config["shared_expert_intermediate_size"])
-    if family == "granitemoe":
-        w.add_embedding_scale(config["embedding_multiplier"])
-        w.add_residual_scale(config["residual_multiplier"])
-        w.add_attention_scale(config["attention_multiplier"])
-        w.add_logit_scale(config["logits_scaling"])
-    if family == "glm4_moe":
+    if family in ("glm4_moe", "dots1"):
         w.add_expert_gating_func(ExpertGatingFuncType.SIGMOID)
         w.add_expert_weights_scale(config["routed_scaling_factor"])
         w.add_expert_weights_norm(config["norm_topk_prob"])
@@ -309,6 +338,20 @@ def stacked(family, tensors, short):
     return out, out_short
 
 
+def norms_together(tensors, short):
+    """The norms of stablelm's heads as the converter stacks them: a row for each head."""
+    out = {}
+    for name, value in tensors.items():
+        apart = re.fullmatch(r"(.*_layernorm)\.norms\.(\d+)(\.weight)", name)
+        if not apart:
+            out[name] = value
+        elif apart[2] == "0":
+            count = sum(other.startswith(apart[1] + ".norms.") for other in tensors)
+            out[apart[1] + apart[3]] = np.stack([tensors[f"{apart[1]}.norms.{i}{apart[3]}"] for i in range(count)])
+            short[apart[1] + apart[3]] = False
+    return out, short
+
+
 def finish(w):
     w.write_header_to_file()
     w.write_kv_data_to_file()
@@ -339,6 +382,8 @@ def convert(case, path=None, **split):
     s = write_metadata(w, config)
     if family in MIXED:
         tensors, short = stacked(family, tensors, short)
+    if family == "stablelm":
+        tensors, short = norms_together(tensors, short)
     for name, value in tensors.items():
         if name.endswith("shared_expert_gate.weight"):
             value = value.squeeze()          # as the converter does it
@@ -383,6 +428,9 @@ def own_model(name, family, config, kinds, freqs=None):
         state[key] = torch.from_numpy(np.ascontiguousarray(rearranged(family, key, laid, s)))
     if freqs is not None:
         w.add_tensor("rope_freqs.weight", freqs)
+    for length in ("long", "short"):
+        if f"{length}_factor" in (written.get("rope_parameters") or {}):
+            w.add_tensor(f"rope_factors_{length}.weight", np.array(written["rope_parameters"][f"{length}_factor"], dtype=np.float32))
     finish(w)
     case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float32, length=48, config=config, oracle=None)
     with tempfile.TemporaryDirectory() as temporary:
@@ -390,6 +438,29 @@ def own_model(name, family, config, kinds, freqs=None):
         oracle = make_goldens.FamilyOracle(case, temporary, state)
     if freqs is not None:
         oracle.model.model.rotary_emb.inv_freq /= torch.from_numpy(freqs).double()
+    tokens = make_goldens.draw_tokens(rng, 2, case.length, config["vocab_size"])
+    norm, logprob = make_goldens.expected_of(oracle.log_probability, oracle.table, tokens, 10 ** 9, rng, name)
+    make_goldens.write_expected(folder, tokens, norm, logprob)
+
+
+def own_mixture(name, family, config):
+    """A random model with experts, in float32, with its expected values."""
+    from transformers import AutoConfig, AutoModelForCausalLM
+    rng = make_goldens.generator("gguf " + name)
+    folder = os.path.join(HERE, name)
+    os.makedirs(folder, exist_ok=True)
+    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float32, length=48, config=config, oracle=None)
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **config))
+    state = make_goldens.random_state(model, case, rng)
+    w = GGUFWriter(os.path.join(folder, "model.gguf"), ARCHITECTURES.get(family, family))
+    s = write_metadata(w, model.config.to_dict())
+    tensors, _ = stacked(family, {key: value.numpy() for key, value in state.items()}, dict.fromkeys(state))
+    for key, value in tensors.items():
+        w.add_tensor(gguf_name(family, key), np.ascontiguousarray(arranged(family, key, value, s)))
+    finish(w)
+    with tempfile.TemporaryDirectory() as temporary:
+        make_goldens.write_json(os.path.join(temporary, "config.json"), model.config.to_dict())
+        oracle = make_goldens.FamilyOracle(case, temporary, state)
     tokens = make_goldens.draw_tokens(rng, 2, case.length, config["vocab_size"])
     norm, logprob = make_goldens.expected_of(oracle.log_probability, oracle.table, tokens, 10 ** 9, rng, name)
     make_goldens.write_expected(folder, tokens, norm, logprob)
@@ -501,7 +572,9 @@ def main():
     make_tokenizers()
     make_small()
     for case in ("llama-tied", "llama-rope-linear", "llama-rope-yarn", "qwen2", "gpt2", "gpt-neox-parallel", "bloom-4-heads", "mpt-bias-max",
-                 "falcon-groups", "falcon-groups-one-norm", "falcon-queries", "phi", "gemma", "phi3", "starcoder2", "olmo2", "cohere", *EXPERTS):
+                 "falcon-groups", "falcon-groups-one-norm", "falcon-queries", "phi", "gemma", "phi3", "starcoder2", "olmo2", "cohere", *EXPERTS,
+                 "granite-tied", "arcee", "seed-oss", "stablelm", "stablelm-head-norms", "exaone4", "glm4", "hunyuan-v1-dense",
+                 "gpt-bigcode", "olmo3"):
         convert(case)
     convert("llama-gqa", os.path.join(HERE, "split.gguf"), split_max_tensors=14, small_first_shard=True)
     llama = dict(vocab_size=96, hidden_size=256, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
@@ -520,6 +593,20 @@ def main():
               dict(few, num_hidden_layers=7, num_attention_heads=2, num_key_value_heads=1, intermediate_size=12, head_dim=8, query_pre_attn_scalar=8, sliding_window=5, rope_theta=5000.0,
                    rope_scaling={"rope_type": "linear", "factor": 4.0}), {"*.weight": T.F16})
     own_model("cohere2-plain", "cohere2", dict(few, num_hidden_layers=5, sliding_window=5, logit_scale=0.75, rope_theta=700.0), {"*.weight": T.F16})
+    few = dict(few, vocab_size=31, intermediate_size=12, num_hidden_layers=1, pad_token_id=0, rope_theta=700.0)
+    own_model("smollm3-four", "smollm3", dict(few, num_hidden_layers=4), {"*.weight": T.F16})
+    own_model("olmo-clip", "olmo", dict(few, clip_qkv=0.875), {"*.weight": T.F16})
+    own_model("ministral3-plain", "ministral3",
+              dict(few, head_dim=6, sliding_window=None, rope_parameters={"rope_type": "yarn", "factor": 4.0, "mscale": 1.0, "mscale_all_dim": 1.0, "original_max_position_embeddings": 16,
+                                        "llama_4_scaling_beta": 0.75, "rope_theta": 700.0}), {"*.weight": T.F16})
+    own_model("phi3-longrope", "phi3",
+              dict(few, num_attention_heads=2, num_key_value_heads=1, original_max_position_embeddings=32,
+                   rope_parameters={"rope_type": "longrope", "short_factor": [1.0, 1.25, 1.875, 2.5], "long_factor": [1.0, 3.5, 7.0, 9.0], "rope_theta": 700.0,
+                                    "original_max_position_embeddings": 32}), {"*.weight": T.F16})
+    own_model("jais2-plain", "jais2", dict(few, head_dim=6, layer_norm_eps=2.0 ** -6), {})
+    own_mixture("dots1-plain", "dots1",
+                dict(few, num_hidden_layers=2, moe_intermediate_size=8, n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=2, n_group=2, topk_group=1,
+                     first_k_dense_replace=1, norm_topk_prob=True, routed_scaling_factor=2.5, head_dim=4, sliding_window=None))
     own_model("rope-freqs", "llama", {**llama, "hidden_size": 32}, {}, np.array([1, 1, 1.5, 2.25, 4, 7.3, 8, 8], dtype=np.float32))
 
 

@@ -1,0 +1,101 @@
+/* Parts of the tables of architectures (architecture.h): source ggml-org/llama.cpp,
+ * gguf-py/gguf/constants.py and tensor_mapping.py, and its converters. Private to io/gguf/. */
+#ifndef REACH_IO_GGUF_ROWS_H
+#define REACH_IO_GGUF_ROWS_H
+
+#include "io/gguf/finish.h"
+
+/* -- names of tensors -- */
+
+/* Names shared by many of them. `layout`: of norms. */
+#define ENDS(layout) \
+    {"token_embd", "model.embed_tokens", LAYOUT_SAME}, {"output_norm", "model.norm", layout}, \
+    { \
+        "output", "lm_head", LAYOUT_SAME \
+    }
+#define ATTENTION(query, key) \
+    {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", query}, \
+        {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", key}, \
+        {"blk.#.attn_v", "model.layers.#.self_attn.v_proj", LAYOUT_SAME}, \
+    { \
+        "blk.#.attn_output", "model.layers.#.self_attn.o_proj", LAYOUT_SAME \
+    }
+#define HEAD_NORMS(layout) \
+    {"blk.#.attn_q_norm", "model.layers.#.self_attn.q_norm", layout}, \
+    { \
+        "blk.#.attn_k_norm", "model.layers.#.self_attn.k_norm", layout \
+    }
+#define NORMS_BEFORE(layout) \
+    {"blk.#.attn_norm", "model.layers.#.input_layernorm", layout}, \
+    { \
+        "blk.#.ffn_norm", "model.layers.#.post_attention_layernorm", layout \
+    }
+#define NORMS_BEHIND(layout) \
+    {"blk.#.post_attention_norm", "model.layers.#.post_attention_layernorm", layout}, \
+    { \
+        "blk.#.post_ffw_norm", "model.layers.#.post_feedforward_layernorm", layout \
+    }
+#define UNGATED(up, down) \
+    {"blk.#.ffn_up", "model.layers.#." up, LAYOUT_SAME}, \
+    { \
+        "blk.#.ffn_down", "model.layers.#." down, LAYOUT_SAME \
+    }
+#define GATED \
+    {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj", LAYOUT_SAME}, \
+        {"blk.#.ffn_up", "model.layers.#.mlp.up_proj", LAYOUT_SAME}, \
+    { \
+        "blk.#.ffn_down", "model.layers.#.mlp.down_proj", LAYOUT_SAME \
+    }
+
+/* -- keys -- */
+
+#define SIZES \
+    {"embedding_length", "hidden_size", KEY_NEEDED}, \
+        {"block_count", "num_hidden_layers", KEY_NEEDED}, \
+        {"attention.head_count", "num_attention_heads", KEY_NEEDED}, {"vocab_size", "", KEY_HERE}, \
+    { \
+        "tensor_data_layout", "", KEY_HARMLESS \
+    }
+#define ROPE \
+    {"rope.dimension_count", "", KEY_HERE}, {"rope.scaling.type", "", KEY_HERE}, \
+        {"rope.scaling.factor", "", KEY_HERE}, {"rope.scale_linear", "", KEY_HERE}, \
+        {"rope.scaling.original_context_length", "", KEY_HERE}, \
+        {"rope.scaling.yarn_beta_fast", "", KEY_HERE}, \
+        {"rope.scaling.yarn_beta_slow", "", KEY_HERE}, \
+        {"rope.scaling.attn_factor", "", KEY_HERE}, \
+        {"rope.scaling.yarn_attn_factor", "", KEY_HERE}, \
+        {"rope.scaling.yarn_log_multiplier", "", KEY_HERE}, \
+    { \
+        "rope.scaling.finetuned", "", KEY_HARMLESS \
+    }
+#define LENGTHS \
+    {"attention.key_length", "", KEY_HERE}, \
+    { \
+        "attention.value_length", "", KEY_HERE \
+    }
+
+/* For a decoder with rotary positions. */
+#define DECODER \
+    SIZES, ROPE, LENGTHS, {"context_length", "max_position_embeddings", KEY_COPIED}, \
+        {"feed_forward_length", "intermediate_size", KEY_NEEDED}, \
+        {"attention.head_count_kv", "num_key_value_heads", KEY_COPIED}, \
+    { \
+        "rope.freq_base", "rope_theta", KEY_COPIED \
+    }
+
+/* -- what files do not say, as the families' readers then assume -- */
+
+#define BASE(base) \
+    { \
+        "rope.freq_base", "rotary base " base \
+    }
+#define WINDOWS(windows) \
+    { \
+        "attention.sliding_window", windows \
+    }
+#define PATTERN(windows) \
+    { \
+        "attention.sliding_window_pattern", windows \
+    }
+
+#endif
