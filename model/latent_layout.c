@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* Whatever the configuration's epsilon is: the library's norms of latents take their own default. */
+/* Whatever the configuration's epsilon is: the library's norms of latents take their own default.
+ */
 static const double EPSILON_OF_LATENTS = 1e-6;
 
 /* A key that may only say what follows from others. */
@@ -26,8 +27,9 @@ static int read_kv_heads(const struct decoder *d, struct error *e)
         return -1;
     return heads / kv_heads == 1
                ? 0
-               : fail(e, "%s: num_key_value_heads %ld is not supported (expected %ld: a key for "
-                         "every head)",
+               : fail(e,
+                      "%s: num_key_value_heads %ld is not supported (expected %ld: a key for "
+                      "every head)",
                       config_path(d->config), kv_heads, heads);
 }
 
@@ -60,9 +62,9 @@ int latent_sizes_read(struct latent_sizes *out, const struct latent_layout *o,
         return -1;
     if (read_same(d, "qk_head_dim", own + turned, e))
         return -1;
-    *out = (struct latent_sizes){(int)rank,   no_query ? 0 : (int)query_rank,
-                                 (int)own,    (int)turned,
-                                 (int)value,  neighbours};
+    *out = (struct latent_sizes){(int)rank,  no_query ? 0 : (int)query_rank,
+                                 (int)own,   (int)turned,
+                                 (int)value, neighbours};
     return 0;
 }
 
@@ -112,8 +114,8 @@ int latent_read(struct block *b, const struct decoder *d, const struct latent_si
            turned = (size_t)s->turned, query_rank = (size_t)s->query_rank,
            q_width = (size_t)decoder_q_width(d);
     struct linear both; /* the latent, then the shared part of keys */
-    if (family_linear(&both, d, rank + turned, hidden, biased, e,
-                      "%s.self_attn.kv_a_proj_with_mqa", stem) ||
+    if (family_linear(&both, d, rank + turned, hidden, biased, e, "%s.self_attn.kv_a_proj_with_mqa",
+                      stem) ||
         read_norm(&latent->norm, d, s->rank, stem, "kv_a_layernorm", e) ||
         family_linear(&latent->up, d, heads * (size_t)(s->own + s->value), rank, 0, e,
                       "%s.self_attn.kv_b_proj", stem))

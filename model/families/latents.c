@@ -17,8 +17,9 @@ static int read_fixed(struct decoder *d, const struct fixed *fixed, struct error
     for (; fixed->key; fixed++) {
         const char *text = fixed->text;
         long number = fixed->number;
-        if (fixed->text ? config_string_or(c, fixed->key, fixed->text, &text, e)
-                        : config_int_or(c, fixed->key, -1000000, 1000000, fixed->number, &number, e))
+        if (fixed->text
+                ? config_string_or(c, fixed->key, fixed->text, &text, e)
+                : config_int_or(c, fixed->key, -1000000, 1000000, fixed->number, &number, e))
             return -1;
         if (text && strcmp(text, fixed->text) != 0)
             return fail(e, "%s: %s '%s' is not supported in a %s model (expected '%s')",
@@ -32,8 +33,9 @@ static int read_fixed(struct decoder *d, const struct fixed *fixed, struct error
 
 static int finish_deepseek_v2(struct decoder *d, struct error *e)
 {
-    static const struct fixed fixed[] = {
-        {"scoring_func", "softmax", 0}, {"moe_layer_freq", NULL, 1}, {NULL, NULL, 0}};
+    static const struct fixed fixed[] = {{"scoring_func", "softmax", 0},
+                                         {"moe_layer_freq", NULL, 1},
+                                         {NULL, NULL, 0}};
     return read_fixed(d, fixed, e);
 }
 
@@ -49,9 +51,24 @@ static int finish_deepseek_v3(struct decoder *d, struct error *e)
 
 static int finish_glm4_moe_lite(struct decoder *d, struct error *e)
 {
-    static const struct fixed fixed[] = {
-        {"first_k_dense_replace", NULL, 1}, {"topk_method", "noaux_tc", 0}, {NULL, NULL, 0}};
+    static const struct fixed fixed[] = {{"first_k_dense_replace", NULL, 1},
+                                         {"topk_method", "noaux_tc", 0},
+                                         {NULL, NULL, 0}};
     return read_fixed(d, fixed, e) ? -1 : skip_next_layers(d, 1, e);
+}
+
+/* The library makes the embedding of padding zero as it loads a file. */
+static int finish_youtu(struct decoder *d, struct error *e)
+{
+    long padding;
+    if (config_int_or(d->config, "pad_token_id", 0, 1 << 30, d->vocabulary, &padding, e))
+        return -1;
+    if (padding < d->vocabulary)
+        family_note(d,
+                    "transformers makes the embedding of pad_token_id %ld zero as it loads such a "
+                    "model; here it is what the file has",
+                    padding);
+    return 0;
 }
 
 #define LATENT(epsilon) .norm = NORM_RMS, EPSILON("rms_norm_eps", epsilon)
@@ -67,8 +84,8 @@ static int finish_glm4_moe_lite(struct decoder *d, struct error *e)
     .normalised = 1, .shared_absent = 1, .correction = "mlp.gate.e_score_correction_bias"
 
 static const struct latent_layout deepseek_latent = {512, 1536, 128, 64, 128, PAIRS_BY_KEY, 0, 0};
-static const struct latent_layout deepseek_v2_latent = {512, 1536,            128, 64,
-                                                        128, PAIRS_NEIGHBOURS, 0,   0};
+static const struct latent_layout deepseek_v2_latent = {512, 1536, 128, 64, 128, PAIRS_NEIGHBOURS,
+                                                        0,   0};
 static const struct latent_layout glm4_moe_lite_latent = {512, 768,          192, 64,
                                                           256, PAIRS_BY_KEY, 0,   0};
 static const struct latent_layout minicpm3_latent = {256, 768, 64, 32, 0, PAIRS_HALVES, 0, 0};
@@ -89,11 +106,8 @@ static const struct expert_layout deepseek_v3_experts = {ROUTED,
                                                          .groups_absent = 8,
                                                          .chosen_groups_absent = 4,
                                                          .factor_absent = 2.5};
-static const struct expert_layout glm4_moe_lite_experts = {ROUTED,
-                                                           BY_SIGMA,
-                                                           .dense_absent = 1,
-                                                           .listed = 1,
-                                                           .factor_absent = 1.8};
+static const struct expert_layout glm4_moe_lite_experts = {ROUTED, BY_SIGMA, .dense_absent = 1,
+                                                           .listed = 1, .factor_absent = 1.8};
 static const struct expert_layout mistral4_experts = {ROUTED,
                                                       .older_count = "num_local_experts",
                                                       .first_dense = "first_k_dense_replace",
@@ -101,11 +115,9 @@ static const struct expert_layout mistral4_experts = {ROUTED,
                                                       .factor_absent = 1,
                                                       .by_groups = 1,
                                                       .normalised = 1};
-static const struct expert_layout sarvam_mla_experts = {ROUTED,
-                                                        BY_SIGMA,
+static const struct expert_layout sarvam_mla_experts = {ROUTED, BY_SIGMA,
                                                         .first_dense = "first_k_dense_replace",
-                                                        .dense_absent = 1,
-                                                        .factor_absent = 2.5};
+                                                        .dense_absent = 1, .factor_absent = 2.5};
 
 static const struct layout deepseek_v2 = {LATENT(1e-6),
                                           .names = {LATENT_NAMES},
@@ -150,8 +162,9 @@ static const struct layout mistral4 = {LATENT(1e-6),
                                        .latent = &mistral4_latent,
                                        .experts = &mistral4_experts,
                                        .finish = finish_ministral3};
-static const struct alias of_sarvam[] = {
-    {"num_experts", "n_routed_experts"}, {"num_shared_experts", "n_shared_experts"}, {NULL, NULL}};
+static const struct alias of_sarvam[] = {{"num_experts", "n_routed_experts"},
+                                         {"num_shared_experts", "n_shared_experts"},
+                                         {NULL, NULL}};
 static const struct layout sarvam_mla = {LATENT(1e-6),
                                          .names = {LATENT_NAMES},
                                          ACTIVATION("hidden_act", "silu"),
@@ -167,7 +180,8 @@ static const struct layout youtu = {LATENT(1e-6),
                                     BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
                                     .rope = {ROTARY_WHOLE},
                                     .tied = 1,
-                                    .latent = &deepseek_latent};
+                                    .latent = &deepseek_latent,
+                                    .finish = finish_youtu};
 
 /* about training, and about where experts run */
 #define OF_TRAINING "aux_loss_alpha", "ep_size", "output_router_logits", "pretraining_tp", "seq_aux"
@@ -176,14 +190,17 @@ static const char *const of_sarvam_mla[] = {OF_TRAINING, "q_head_dim", NULL};
 static const char *const of_youtu[] = {"embedding_initializer_range", "pretraining_tp", NULL};
 static const char *const no_query[] = {"q_lora_rank", "num_key_value_heads",
                                        "partial_rotary_factor", "head_dim", NULL};
-static const char *const of_methods[] = {"n_group",          "topk_group",
-                                         "q_lora_rank",      "num_key_value_heads",
-                                         "partial_rotary_factor", "head_dim", NULL};
+static const char *const of_methods[] = {
+    "n_group",  "topk_group", "q_lora_rank", "num_key_value_heads", "partial_rotary_factor",
+    "head_dim", NULL};
 static const char *const listed[] = {"mlp_layer_types", "q_lora_rank", "num_key_value_heads",
                                      "partial_rotary_factor", NULL};
-static const char *const of_minicpm3[] = {"q_lora_rank", "v_head_dim", "scale_depth",
-                                          "dim_model_base", "num_key_value_heads",
-                                          "partial_rotary_factor", "head_dim", NULL};
+static const char *const of_minicpm3[] = {
+    "q_lora_rank",           "v_head_dim", "scale_depth", "dim_model_base", "num_key_value_heads",
+    "partial_rotary_factor", "head_dim",   NULL};
+
+static const char *const padded[] = {"pad_token_id",          "q_lora_rank", "num_key_value_heads",
+                                     "partial_rotary_factor", "head_dim",    NULL};
 
 const struct family families_latents[] = {
     {ROW(deepseek_v2), .harmless = training, .nullable = of_methods},
@@ -197,5 +214,5 @@ const struct family families_latents[] = {
     {ROW(minicpm3), .harmless = training, .nullable = of_minicpm3},
     {ROW(mistral4), .harmless = training, .nullable = no_query},
     {ROW(sarvam_mla), .harmless = of_sarvam_mla, .nullable = no_query},
-    {ROW(youtu), .harmless = of_youtu, .nullable = no_query},
+    {ROW(youtu), .harmless = of_youtu, .nullable = padded},
     {.name = NULL}};
