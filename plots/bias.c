@@ -41,11 +41,12 @@ static double write_data(struct script *s, const struct matrix_biases *u, struct
 static void write_panel(struct script *s, const struct layout *l, size_t panel,
                         const struct matrix_biases *u, int logarithmic)
 {
-    struct axis x = {
-        'x',       logarithmic, (double)(u->length > 1 ? u->length - 1 : 1) + logarithmic,
-        l->across, logarithmic, 0};
+    struct axis x = axis_linear('x', logarithmic,
+                                (double)(u->length > 1 ? u->length - 1 : 1) + logarithmic,
+                                l->across);
     FILE *f = s->plot;
 
+    x.logarithmic = logarithmic;
     if (logarithmic)
         fprintf(f, "set logscale x\nset xrange [1:%.0f]\nset xlabel m(\"1 + t\")\n", x.high);
     else
@@ -83,6 +84,7 @@ static int write_bias(struct script *s, const void *figure, struct error *e)
                        .above = 8,
                        .headings = linear ? headings : NULL,
                        .key = &key};
+    struct axis y;
     char label[96];
 
     least = cut ? most - DEPTH_SHOWN : least;
@@ -96,8 +98,9 @@ static int write_bias(struct script *s, const void *figure, struct error *e)
     if (layout_make(&l, s, e) != 0)
         return -1;
     script_frame(s, 1);
-    fprintf(s->plot, "set yrange [%.6g:%.6g]\n", least - 0.03 * (most - least),
-            most + 0.03 * (most - least));
+    y = axis_linear('y', least - 0.03 * (most - least), most + 0.03 * (most - least), l.down);
+    fprintf(s->plot, "set yrange [%.6g:%.6g]\n", y.low, y.high);
+    ticks_round(s, &y, 0);
     for (size_t panel = 0; panel < l.panels; panel++) {
         layout_panel(&l, s, panel);
         layout_ylabel(&l, s, panel, label);

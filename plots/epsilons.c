@@ -28,16 +28,13 @@ static void begin_axis(struct script *s, struct axis *a)
     if (a->logarithmic)
         fprintf(s->plot, "set logscale %c\n", a->name);
     fprintf(s->plot, "set %crange [%.10g:%.10g]\n", a->name, a->low, a->high);
-    if (a->logarithmic && a->high >= 1e4 * a->low)
-        fprintf(s->plot, "set %ctics autofreq format m(\"10^{%%L}\") enhanced\n", a->name);
-    else
-        ticks_round(s, a, 0);
+    ticks_round(s, a, 0);
 }
 
 static int write_epsilons(struct script *s, const void *figure, struct error *e)
 {
     const struct epsilon_lines *u = figure;
-    struct axis x = {'x', INFINITY, 0, 0, 0, 0}, y = {'y', INFINITY, 0, 0, 0, 0};
+    struct axis x = axis_linear('x', INFINITY, 0, 0), y = axis_linear('y', INFINITY, 0, 0);
     struct key key = {0};
 
     for (size_t i = 0; i < u->count; i++) {

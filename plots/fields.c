@@ -119,7 +119,7 @@ static int write_fields(struct script *s, const void *figure, struct error *e)
                        .key = &key};
     if (layout_make(&l, s, e) != 0)
         return -1;
-    struct axis x = {'x', least, edge, l.across, 1, 0};
+    struct axis x = axis_logarithmic('x', least, edge, l.across);
     layout_panel(&l, s, 0);
     fputs("set grid xtics lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
     fprintf(f,

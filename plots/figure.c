@@ -208,18 +208,17 @@ static void write_plot(struct script *s, const struct erf_figure *u, int beyond,
 static void write_head(struct script *s, const struct layout *l, size_t panel,
                        const struct erf_figure *u)
 {
-    struct axis x = {
-        'x', u->n > 1 ? 1 : 0, (double)u->n, l->across, s->style->logarithmic_x && u->n > 1, 0};
+    struct axis x = axis_linear('x', u->n > 1 ? 1 : 0, (double)u->n, l->across),
+                y = axis_linear('y', 0, 1.02, l->down);
 
+    x.logarithmic = s->style->logarithmic_x && u->n > 1;
     layout_panel(l, s, panel);
     layout_ylabel(l, s, panel, "\"cumulative normalized gradient \".m(\"c_m\")");
     fprintf(s->plot,
             "set xlabel \"position \".m(\"m\").\" (token)\" enhanced\nset xrange [%.0f:%zu]\nset "
             "yrange [0:1.02]\n",
             x.low, u->n);
-    fputs("set ytics 0.1 format \"%.1f\"\n", s->plot);
-    if (l->down < 300)
-        fputs("set ytics 0.2\n", s->plot);
+    ticks_round(s, &y, 0);
     if (x.logarithmic)
         fputs("set logscale x\n", s->plot);
     ticks_round(s, &x, x.high);
@@ -231,7 +230,9 @@ static void write_head(struct script *s, const struct layout *l, size_t panel,
 static void write_tail(struct script *s, const struct layout *l, size_t panel,
                        const struct erf_figure *u)
 {
-    struct axis x = {'x', 1, (double)(u->n > 1 ? u->n : 2), l->across, 1, 0};
+    struct axis x = axis_logarithmic('x', 1, (double)(u->n > 1 ? u->n : 2), l->across),
+                y = axis_logarithmic('y', u->floor, 1, l->down), shares = y;
+    double left[LABELS_MAX];
     FILE *f = s->plot;
 
     layout_panel(l, s, panel);
@@ -241,11 +242,13 @@ static void write_tail(struct script *s, const struct layout *l, size_t panel,
             "set logscale xy\nset logscale y2\nset xrange [1:%.0f]\nset yrange [%.3g:1]\nset "
             "y2range [%.3g:1]\n",
             x.high, u->floor, u->floor);
-    fputs("set ytics autofreq format m(\"10^{%L}\") enhanced\nset mytics 10\n", f);
-    fputs("set y2label \"threshold \".m(\"c_m\") enhanced offset -0.6,0\nset y2tics (", f);
-    for (size_t i = 0; i < u->threshold_count; i++)
-        fprintf(f, "%s\"%.6g\" %.10g", i ? ", " : "", u->thresholds[i], 1 - u->thresholds[i]);
-    fputs(") scale 0\n", f);
+    ticks_round(s, &y, 0);
+    fputs("set y2label \"threshold \".m(\"c_m\") enhanced offset -0.6,0\nset y2tics scale 0\n", f);
+    shares.name = '2';
+    for (size_t i = 0; i < u->threshold_count && i < LABELS_MAX; i++)
+        left[i] = 1 - u->thresholds[i];
+    ticks_named(s, &shares, left, u->thresholds,
+                u->threshold_count < LABELS_MAX ? u->threshold_count : LABELS_MAX);
     ticks_round(s, &x, x.high);
     write_thresholds(s, u, 1);
     write_train_lengths(s, u, 1);

@@ -13,9 +13,16 @@ static int has_points(const struct fit_figures *u)
     return u->fits[0].y != NULL;
 }
 
-/* Ranges of the distances that are drawn. */
+/* A vertical axis that holds all values it was widened by. */
+static void widen(struct axis *y, double value)
+{
+    if (isfinite(value))
+        y->low = fmin(y->low, value), y->high = fmax(y->high, value);
+}
+
+/* Ranges of the distances that are drawn, of y and of its residuals. */
 static void write_data(struct script *s, const struct fit_figures *u, struct key *key,
-                       double *first, double *last)
+                       double *first, double *last, struct axis y[2])
 {
     *first = INFINITY, *last = -INFINITY;
     for (size_t i = 0; i < u->count; i++) {
@@ -32,14 +39,26 @@ static void write_data(struct script *s, const struct fit_figures *u, struct key
         key->characters = (size_t)fmax((double)key->characters,
                                        (double)(script_characters(s, fit->label) + strlen(text)));
         fprintf(s->data, "$fit%zu << EOD\n", i + 1);
-        for (size_t k = 0; k < fit->points; k++)
+        for (size_t k = 0; k < fit->points; k++) {
+            widen(&y[0], fit->fitted[k]);
+            widen(&y[0], has_points(u) ? fit->y[k] : NAN);
+            widen(&y[1], has_points(u) ? fit->y[k] - fit->fitted[k] : NAN);
             if (matrix_is_drawn(k, fit->points))
                 fprintf(s->data, "%.10g %.10g %.10g\n", fit->t[k], has_points(u) ? fit->y[k] : NAN,
                         fit->fitted[k]);
+        }
         fputs("EOD\n", s->data);
     }
     if (!(*last > *first))
         *last = *first + 1;
+    for (int k = 0; k < 2; k++) {
+        double room = 0.04 * (y[k].high - y[k].low);
+
+        if (!(room > 0 && isfinite(room)))
+            room = isfinite(y[k].low) && y[k].low != 0 ? fabs(y[k].low) / 2 : 1;
+        y[k].low = (isfinite(y[k].low) ? y[k].low : 0) - room;
+        y[k].high = (isfinite(y[k].high) ? y[k].high : 0) + room;
+    }
 }
 
 /* The points with their curves, or the residuals. A single fit has points and curve in two colours.
@@ -84,6 +103,8 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
     const char *headings[4] = {points ? "Points and fitted curve" : "Fitted curve",
                                "The same on a logarithmic axis", "", ""};
     struct key key = {.count = points && u->count == 1}; /* for a single fit also the points */
+    struct axis y[2] = {axis_linear('y', INFINITY, -INFINITY, 0),
+                        axis_linear('y', INFINITY, -INFINITY, 0)};
     double first, last;
     int in_lines;
     struct layout l = {.panels = (size_t)(points ? 2 * across : across),
@@ -95,7 +116,7 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
                        .headings = linear ? headings : NULL,
                        .key = &key};
 
-    write_data(s, u, &key, &first, &last);
+    write_data(s, u, &key, &first, &last, y);
     in_lines = key.widest > s->width - 110; /* otherwise there is no room for both */
     if (in_lines)
         key.count += u->count, key.widest = s->width - 110,
@@ -109,7 +130,10 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
     for (size_t panel = 0; panel < l.panels; panel++) {
         int residuals = panel >= (size_t)across,
             in_logarithm = linear && logarithmic ? panel % 2 == 1 : logarithmic;
-        struct axis x = {'x', first + in_logarithm, last + in_logarithm, l.across, in_logarithm, 0};
+        struct axis x = axis_linear('x', first + in_logarithm, last + in_logarithm, l.across);
+
+        x.logarithmic = in_logarithm;
+        y[residuals].size = l.down;
 
         layout_panel(&l, s, panel);
         layout_ylabel(&l, s, panel, residuals ? "\"residual\"" : "t(quantity1)");
@@ -121,7 +145,9 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
             fputs("set arrow 1 from graph 0, first 0 to graph 1, first 0 nohead lw 1.2 lc rgb "
                   "\"#555555\"\n",
                   s->plot);
+        fprintf(s->plot, "set yrange [%.10g:%.10g]\n", y[residuals].low, y[residuals].high);
         ticks_round(s, &x, 0);
+        ticks_round(s, &y[residuals], 0);
         write_lines(s, u, in_logarithm, residuals, panel == 0, in_lines);
     }
     layout_end(s);

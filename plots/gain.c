@@ -62,7 +62,8 @@ static int write_gain(struct script *s, const void *context, struct error *e)
     if (layout_make(&l, s, e) != 0)
         return -1;
     room = right > left ? pow(right / left, 0.05) : 2;
-    struct axis x = {'x', left / room, right * room, l.across, 1, 0};
+    struct axis x = axis_logarithmic('x', left / room, right * room, l.across),
+                y = axis_linear('y', 0, 1.02, l.down);
     script_frame(s, 1);
     layout_panel(&l, s, 0);
     fprintf(s->plot,
@@ -70,7 +71,8 @@ static int write_gain(struct script *s, const void *context, struct error *e)
             x.low, x.high);
     write_contexts(s, figure, &x);
     layout_ylabel(&l, s, 0, "\"share of the targets\"");
-    fputs("set yrange [0:1.02]\nset ytics 0.2 format \"%.1f\"\n", s->plot);
+    fputs("set yrange [0:1.02]\n", s->plot);
+    ticks_round(s, &y, 0);
     layout_lines(s, figure->count, 1, 2, 0, 1);
     layout_end(s);
     return 0;

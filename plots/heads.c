@@ -34,7 +34,7 @@ static struct layout lay_out(size_t count, double high)
                            .left = 86,
                            .right = 14,
                            .above = 8,
-                           .beside = 120};
+                           .beside = SCALE};
 }
 
 /* ---- points and bars ---- */
@@ -81,9 +81,10 @@ static void write_points(struct script *s, const struct layout *l, const struct 
 {
     const struct result_model *m = &u->result->models[i];
     int layers = (int)m->attention.layers, heads = (int)m->attention.heads;
+    struct axis colours = axis_linear('c', 1, u->layers > 1 ? u->layers : 2, l->down);
     double apart = 0.56 * l->across / (heads + 0.2) / layers,
            size = fmin(0.9, fmax(0.3, apart / 12)); /* units between layers; of a point, in marks */
-    struct axis y = {'y', u->low / 1.5, 1.3 * u->high, l->down, 1, 0};
+    struct axis y = axis_logarithmic('y', u->low / 1.5, 1.3 * u->high, l->down);
     FILE *f = s->plot;
 
     write_data(s->data, u->result, m, i + 1);
@@ -91,9 +92,11 @@ static void write_points(struct script *s, const struct layout *l, const struct 
             heads + 0.6);
     fprintf(f,
             "set logscale y\nset yrange [%.6g:%.6g]\nset palette @line_palette\nset cbrange "
-            "[1:%d]\nset cbtics %d\n",
-            y.low, y.high, u->layers > 1 ? u->layers : 2, u->layers / 12 + 1);
+            "[1:%.0f]\n",
+            y.low, y.high, colours.high);
     ticks_round(s, &y, 0);
+    colours.whole = 1;
+    ticks_round(s, &colours, 0);
     fputs("plot ", f);
     if (has_bars(u->result, m))
         fprintf(f,
@@ -115,7 +118,9 @@ static void write_map(struct script *s, const struct layout *l, const struct hea
 {
     const struct result_model *m = &u->result->models[i];
     size_t layers = m->attention.layers, heads = m->attention.heads;
-    struct axis colours = {'c', u->low, u->high > u->low ? u->high : 2 * u->low, l->down, 1, 0};
+    struct axis colours = axis_logarithmic('c', u->low, u->high > u->low ? u->high : 2 * u->low,
+                                           l->down);
+    struct axis rows = axis_linear('y', 0.5, (double)layers + 0.5, l->down);
     FILE *f = s->data;
 
     fprintf(f, "$map%zu << EOD\n", i + 1);
@@ -134,8 +139,9 @@ static void write_map(struct script *s, const struct layout *l, const struct hea
     fputs("set object 1 rectangle from graph 0, 0 to graph 1, 1 fs solid noborder fc rgb "
           "\"#DDDDDD\" behind\n",
           f);
-    fprintf(f, "set xrange [0.5:%zu.5]\nset yrange [0.5:%zu.5]\nset ytics %.0f format \"%%g\"\n",
-            heads, layers, ceil(24.0 * (double)layers / l->down));
+    fprintf(f, "set xrange [0.5:%zu.5]\nset yrange [0.5:%zu.5]\n", heads, layers);
+    rows.whole = 1;
+    ticks_round(s, &rows, 0);
     fprintf(f, "set palette @map_palette\nset logscale cb\nset cbrange [%.6g:%.6g]\n", colours.low,
             colours.high);
     ticks_round(s, &colours, 0);
@@ -179,8 +185,10 @@ static int write_heads(struct script *s, const void *figure, struct error *e)
                          u->is_map ? "\"attention field (tokens)\"" : "\"layer\"");
         if (i % l.columns == 0)
             layout_ylabel(&l, s, i, u->is_map ? "\"layer\"" : "\"tokens\"");
-        fprintf(s->plot, "set xtics %.0f format \"%%g\"\nset xlabel \"head\"\n",
-                ceil(30.0 * (double)r->models[i].attention.heads / l.across));
+        struct axis x = axis_linear('x', 0.5, (double)r->models[i].attention.heads + 0.5, l.across);
+        x.whole = 1;
+        ticks_round(s, &x, 0);
+        fputs("set xlabel \"head\"\n", s->plot);
         (u->is_map ? write_map : write_points)(s, &l, u, i);
     }
     if (rc == 0)

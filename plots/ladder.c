@@ -79,7 +79,7 @@ static int write_ladder(struct script *s, const void *figure, struct error *e)
                        .key = &key};
     if (layout_make(&l, s, e) != 0)
         return -1;
-    struct axis x = {'x', fmax(0.7, least / 1.3), most * 1.5, l.across, 1, 0};
+    struct axis x = axis_logarithmic('x', fmax(0.7, least / 1.3), most * 1.5, l.across);
     layout_panel(&l, s, 0);
     fputs("set grid xtics lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
     fprintf(f,

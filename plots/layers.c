@@ -93,15 +93,19 @@ struct layers_figure {
     double low, high; /* of the maps' colours: one scale for all models, for comparison */
 };
 
+enum { ROWS_MAX = 512 };
+
 /* Ticks at rows 0, 1, ... of the map, with the numbers of their layers. */
 static void write_rows(struct script *s, const struct layout *l, const struct result_model *m)
 {
-    size_t layers = result_layers(m), every = (size_t)ceil(24 * (double)layers / l->down);
+    size_t layers = result_layers(m), every = (size_t)ceil(24 * (double)layers / l->down),
+           count = 0;
+    struct axis y = axis_linear('y', -0.5, (double)layers - 0.5, l->down);
+    double at[ROWS_MAX], names[ROWS_MAX];
 
-    fputs("set ytics format \"%g\" (", s->plot);
-    for (size_t i = 0; i < layers; i += every)
-        fprintf(s->plot, "%s\"%zu\" %zu", i ? ", " : "", m->fields[i].layer, i);
-    fputs(")\n", s->plot);
+    for (size_t i = 0; i < layers && count < ROWS_MAX; i += every, count++)
+        at[count] = (double)i, names[count] = (double)m->fields[i].layer;
+    ticks_named(s, &y, at, names, count);
 }
 
 /* The heat map of model i, with an axis linear in log tokens, since image cells have one width. */
@@ -110,9 +114,11 @@ static void write_map_panel(struct script *s, const struct layout *l, size_t pan
 {
     const struct result_model *m = &u->result->models[i];
     double n = (double)m->fields[0].positions;
-    struct axis x = {'x', 1, n > 1 ? n : 2, l->across, 1, 1};
+    struct axis x = axis_logarithmic('x', 1, n > 1 ? n : 2, l->across),
+                colours = axis_logarithmic('c', pow(10, u->low), pow(10, u->high), l->down);
     FILE *f = s->plot;
 
+    x.of_logarithms = 1;
     layout_panel(l, s, panel);
     fputs("set palette @map_palette\nset object 1 rectangle from graph 0, 0 to graph 1, 1 fs solid "
           "noborder fc rgb \"#DDDDDD\" "
@@ -124,14 +130,14 @@ static void write_map_panel(struct script *s, const struct layout *l, size_t pan
     layout_ylabel(l, s, panel, "\"input of block\"");
     ticks_round(s, &x, x.high);
     write_rows(s, l, m);
-    fprintf(f, "set cbrange [%.6g:%.6g]\nset cbtics autofreq format m(\"10^{%%g}\") enhanced\n",
-            u->low, u->high);
+    fprintf(f, "set logscale cb\nset cbrange [%.6g:%.6g]\n", colours.low, colours.high);
+    ticks_round(s, &colours, 0);
     layout_scale(l, s, panel, "\"share \".m(\"s_m\").\" of a token\"");
     if (is_marked(m))
         layout_train_length_over(s, log((double)m->train_length), m->train_length);
     fprintf(f,
-            "plot $map%zu matrix using (($1+0.5)*%.8g):2:($3 < %.6g ? %.6g : $3) with @map_image "
-            "notitle, \\\n",
+            "plot $map%zu matrix using (($1+0.5)*%.8g):2:(10**($3 < %.6g ? %.6g : $3)) with "
+            "@map_image notitle, \\\n",
             i + 1, log(n + 1) / BINS, u->low, u->low);
     fprintf(f,
             "    $fields%zu using (log($2)):1 with linespoints lw 2.2 lc rgb \"#FFFFFF\" pt 7 ps "
@@ -149,20 +155,21 @@ static void write_tail_panel(struct script *s, const struct layout *l, size_t pa
     const struct result_model *m = &u->result->models[i];
     size_t layers = result_layers(m), last = m->fields[layers - 1].layer;
     double n = (double)m->fields[0].positions, threshold = u->result->main_threshold;
-    struct axis x = {'x', 1, n > 1 ? n : 2, l->across, 1, 0};
+    struct axis x = axis_logarithmic('x', 1, n > 1 ? n : 2, l->across),
+                y = axis_logarithmic('y', fmin(BEYOND_FLOOR, (1 - threshold) / 10), 1, l->down),
+                colours = axis_linear('c', 0, last > 0 ? (double)last : 1, l->down);
     FILE *f = s->plot;
 
+    colours.whole = 1;
     layout_panel(l, s, panel);
-    fputs("set palette @line_palette\nset logscale xy\nset mytics 10\n", f);
-    fprintf(f,
-            "set xrange [1:%.0f]\nset yrange [%.3g:1]\nset ytics autofreq format m(\"10^{%%L}\") "
-            "enhanced\n",
-            x.high, fmin(BEYOND_FLOOR, (1 - threshold) / 10));
+    fputs("set palette @line_palette\nset logscale xy\n", f);
+    fprintf(f, "set xrange [1:%.0f]\nset yrange [%.3g:1]\n", x.high, y.low);
     fputs("set xlabel \"most recent tokens, \".m(\"L\".minus.\"m\") enhanced\n", f);
     layout_ylabel(l, s, panel, "m(\"1\".minus.\"c_m\")");
     ticks_round(s, &x, x.high);
-    fprintf(f, "set cbrange [0:%zu]\nset cbtics %zu format \"%%g\"\n", last > 0 ? last : 1,
-            last / 8 + 1);
+    ticks_round(s, &y, 0);
+    fprintf(f, "set cbrange [0:%.0f]\n", colours.high);
+    ticks_round(s, &colours, 0);
     layout_scale(l, s, panel, "\"input of block\"");
     layout_level(s, 1 - threshold);
     if (is_marked(m))
@@ -206,7 +213,7 @@ static int write_layers(struct script *s, const void *figure, struct error *e)
                        .columns = 2,
                        .high = models <= 2 ? 400 : fmax(180, 1200 / (double)models),
                        .left = 96,
-                       .right = 130,
+                       .right = SCALE,
                        .above = 34,
                        .title = title,
                        .headings = (const char *const *)headings};

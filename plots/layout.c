@@ -263,7 +263,7 @@ void layout_scale(const struct layout *l, struct script *s, size_t i, const char
             "label 1004 %s at screen %.5f, "
             "screen %.5f center rotate by 90 enhanced\n",
             (right + 16) / s->width, 1 - (top_of(l, i) + l->down) / s->height, 16 / s->width,
-            l->down / s->height, expression, (right + 110) / s->width, middle);
+            l->down / s->height, expression, (right + SCALE - 16) / s->width, middle);
 }
 
 static void write_train_length(struct script *s, double x, size_t length, int line,

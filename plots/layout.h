@@ -38,7 +38,9 @@ int layout_make(struct layout *l, struct script *s, struct error *e) MUST_USE;
 /* Margins and heading of panel i, with the key in the first one, so its entries are those of the
  * panel's plot; resets what the previous one set. */
 void layout_panel(const struct layout *l, struct script *s, size_t i);
-/* The label of the vertical axis; of a colour scale, with the scale. gnuplot expressions. */
+/* The label of the vertical axis; of a colour scale, with the scale, which takes SCALE units right
+ * of its panel. gnuplot expressions. */
+enum { SCALE = 142 };
 void layout_ylabel(const struct layout *l, struct script *s, size_t i, const char *expression);
 void layout_scale(const struct layout *l, struct script *s, size_t i, const char *expression);
 /* A vertical line at a training length, its label this many lines above the panel; `x` in axis
@@ -60,14 +62,22 @@ void layout_end(struct script *s);
 
 /* An axis from low to high that is `size` units long. */
 struct axis {
-    char name; /* x, y, or c of colours */
+    char name; /* x, y, 2 for y2, or c of colours */
     double low, high, size;
     int logarithmic;
     int of_logarithms; /* 1: gnuplot's axis is linear, of natural logarithms */
+    int whole; /* 1: counts: only whole numbers are labelled */
 };
-/* Labelled ticks 1 2 5 10 ... or finer, as many as fit; always includes `last` (0: none). */
+struct axis axis_linear(char name, double low, double high, double size);
+struct axis axis_logarithmic(char name, double low, double high, double size);
+/* Labelled ticks 1 2 5 10 ... or finer, as many as fit; always includes `last` (0: none). Where
+ * powers of ten would be longer than six characters, all are written as powers; where there is room
+ * for labels of powers alone, ticks without labels are between them. */
 void ticks_round(struct script *s, const struct axis *a, double last);
 /* Ticks at `values`, ascending; without a label if it does not fit. */
 void ticks_at(struct script *s, const struct axis *a, const double *values, size_t count);
+/* Ticks at `at`, labelled with other numbers, where they fit. */
+void ticks_named(struct script *s, const struct axis *a, const double *at, const double *names,
+                 size_t count);
 
 #endif

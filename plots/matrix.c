@@ -98,8 +98,10 @@ static int write_arrays(FILE *f, const struct matrix_figure *u, size_t i, struct
 static void write_panel(struct script *s, const struct layout *l, size_t panel,
                         const struct matrix_figure *u, size_t i, int attention)
 {
-    struct axis x = {'x', 0, (double)u->length, l->across, 0, 0},
-                y = {'y', 0, (double)u->length, l->down, 0, 0};
+    struct axis x = axis_linear('x', 0, (double)u->length, l->across),
+                y = axis_linear('y', 0, (double)u->length, l->down),
+                colours = attention ? axis_logarithmic('c', pow(10, -u->decades), 1, l->down)
+                                    : axis_linear('c', -u->depth, 0, l->down);
     FILE *f = s->plot;
 
     layout_panel(l, s, panel);
@@ -115,14 +117,11 @@ static void write_panel(struct script *s, const struct layout *l, size_t panel,
         fputs("unset xlabel\n", f);
     if (panel % l->columns == 0)
         layout_ylabel(l, s, panel, "\"query position\"");
-    if (attention) {
-        fprintf(f, "set logscale cb\nset cbrange [1e-%d:1]\nset cbtics (\"1\" 1", u->decades);
-        for (int k = 1; k <= u->decades; k++)
-            fprintf(f, ", m(\"10^{-%d}\") 1e-%d", k, k);
-        fputs(") enhanced\n", f);
-    } else {
-        fprintf(f, "set cbrange [%.6g:0]\nset cbtics autofreq format \"%%g\"\n", -u->depth);
-    }
+    if (attention)
+        fprintf(f, "set logscale cb\nset cbrange [1e-%d:1]\n", u->decades);
+    else
+        fprintf(f, "set cbrange [%.6g:0]\n", -u->depth);
+    ticks_round(s, &colours, 0);
     if (!l->beside)
         layout_scale(l, s, panel,
                      attention ? "\"share of a key, by the bias alone\""
@@ -176,9 +175,9 @@ static int write_matrix(struct script *s, const void *figure, struct error *e)
                        .high = pairs ? 540 : 400,
                        .square = 1,
                        .left = 96,
-                       .right = pairs ? 140 : 14,
+                       .right = pairs ? SCALE : 14,
                        .above = 8,
-                       .beside = pairs ? 0 : 124,
+                       .beside = pairs ? 0 : SCALE,
                        .headings = (const char *const *)headings};
     int rc = headings ? 0 : fail(e, "out of memory for the headings");
 

@@ -117,13 +117,10 @@ static void write_range(struct script *s, const struct layout *l, double low, do
 {
     int steep = high / low > 4;
     double room = steep ? 0.06 * log(high / low) : high > low ? 0.08 * (high - low) : 0.1 * high;
-    struct axis y = {'y',
-                     steep ? low / exp(room) : low - room,
-                     steep ? high * exp(room) : high + room,
-                     l->down,
-                     steep,
-                     0};
+    struct axis y = axis_linear('y', steep ? low / exp(room) : low - room,
+                                steep ? high * exp(room) : high + room, l->down);
 
+    y.logarithmic = steep;
     fprintf(s->plot, "set yrange [%.10g:%.10g]\n", y.low, y.high);
     if (steep)
         fputs("set logscale y\n", s->plot);
@@ -134,7 +131,7 @@ static void begin_panel(struct script *s, const struct layout *l, size_t panel,
                         const struct ppl_lines *figure, const struct extent *u)
 {
     double room = u->right > u->left ? pow(u->right / u->left, 0.05) : 2;
-    struct axis x = {'x', u->left / room, u->right * room, l->across, 1, 0};
+    struct axis x = axis_logarithmic('x', u->left / room, u->right * room, l->across);
 
     layout_panel(l, s, panel);
     fprintf(s->plot, "set logscale x\nset xrange [%.10g:%.10g]\nset xlabel \"%s\"\n", x.low, x.high,

@@ -181,7 +181,10 @@ static void write_terminal(FILE *f, const struct figure_style *y)
           "\"tikz\" ? '$'.s.'$' : s\n"
           "minus = format eq \"tikz\" ? \" - \" : \" \xe2\x88\x92 \"\nat_least = format eq "
           "\"tikz\" ? '$\\geq$ ' : "
-          "'\xe2\x89\xa5 '\n",
+          "'\xe2\x89\xa5 '\n"
+          "negative(s) = format eq \"tikz\" ? '$-'.s.'$' : '\xe2\x88\x92'.s\n"
+          "power(k) = format eq \"tikz\" ? sprintf('$10^{%d}$', k) : "
+          "sprintf('10^{%s%d}', k < 0 ? '\xe2\x88\x92' : '', abs(k))\n",
           f);
     fputs("set output output\n", f);
 }

@@ -56,8 +56,9 @@ static void begin_panel(struct script *s, const struct layout *l, size_t panel,
 {
     double first = u->curves[0].step, last = u->curves[u->count - 1].step;
     int logarithmic = s->style->logarithmic_x;
-    struct axis x = {'x', first, last, l->across, logarithmic, 0};
+    struct axis x = axis_linear('x', first, last, l->across);
 
+    x.logarithmic = logarithmic;
     if (!(last > first)) /* one alone */
         x.low = logarithmic ? first / 2 : first - 1, x.high = logarithmic ? 2 * first : first + 1;
     layout_panel(l, s, panel);
@@ -105,7 +106,7 @@ static int write_steps(struct script *s, const void *figure, struct error *e)
         return -1;
     script_frame(s, 1);
     if (field) {
-        struct axis y = {'y', fmax(0.7, least / 1.3), most * 1.3, l.down, 1, 0};
+        struct axis y = axis_logarithmic('y', fmax(0.7, least / 1.3), most * 1.3, l.down);
 
         begin_panel(s, &l, 0, u);
         layout_ylabel(&l, s, 0, "\"ERF (tokens)\"");
@@ -120,9 +121,12 @@ static int write_steps(struct script *s, const void *figure, struct error *e)
         write_entries(s, u, 1, share);
     }
     if (share) {
+        struct axis y = axis_linear('y', 0, 1.02, l.down);
+
         begin_panel(s, &l, (size_t)field, u);
         layout_ylabel(&l, s, (size_t)field, "\"cumulative normalized gradient \".m(\"c\")");
-        fputs("set yrange [0:1.02]\nset ytics 0.2 format \"%.1f\"\n", f);
+        fputs("set yrange [0:1.02]\n", f);
+        ticks_round(s, &y, 0);
         for (size_t k = 0; k < u->recent_count; k++)
             script_add(s, " $shares using 1:%zu with linespoints ls %zu notitle", k + 2,
                        u->threshold_count + k + 1);

@@ -104,8 +104,8 @@ static int write_targets(struct script *s, const void *figure, struct error *e)
                        .key = &key};
     if (layout_make(&l, s, e) != 0)
         return -1;
-    struct axis x = {'x', u.left / across, u.right * across, l.across, 1, 0},
-                y = {'y', u.low / 1.3, u.high * 1.3, l.down, 1, 0};
+    struct axis x = axis_logarithmic('x', u.left / across, u.right * across, l.across),
+                y = axis_logarithmic('y', u.low / 1.3, u.high * 1.3, l.down);
     script_frame(s, 1);
     layout_panel(&l, s, 0);
     layout_ylabel(&l, s, 0, "\"ERF (tokens)\"");

@@ -81,17 +81,20 @@ static double write_data(struct script *s, const struct trf_curves *u, struct ke
     return most;
 }
 
-static void begin_panel(struct script *s, const struct layout *l, size_t panel, double most)
+/* The axis of tokens ends at `most`, the other one is from `least` to `high`. */
+static void begin_panel(struct script *s, const struct layout *l, size_t panel, double most,
+                        double least, double high)
 {
-    struct axis x = {'x', 1, most, l->across, 1, 0};
+    struct axis x = axis_logarithmic('x', 1, most, l->across),
+                y = axis_logarithmic('y', least, high, l->down);
 
     layout_panel(l, s, panel);
     fprintf(s->plot,
-            "set logscale xy\nset mytics 10\nset xrange [1:%.10g]\nset xlabel \"most recent tokens "
-            "\".m(\"j\") enhanced\n",
-            most);
-    fputs("set ytics autofreq format m(\"10^{%L}\") enhanced\n", s->plot);
-    ticks_round(s, &x, most);
+            "set logscale xy\nset xrange [1:%.10g]\nset yrange [%.3g:%g]\nset xlabel \"most recent "
+            "tokens \".m(\"j\") enhanced\n",
+            most, least, high);
+    ticks_round(s, &x, 0);
+    ticks_round(s, &y, 0);
 }
 
 /* The place of the label on the line of epsilon, as a share of the axis: at the start of the line
@@ -142,15 +145,13 @@ static int write_trf(struct script *s, const void *figure, struct error *e)
         return -1;
     script_frame(s, 1);
     if (weight) {
-        begin_panel(s, &l, 0, most);
+        begin_panel(s, &l, 0, most, fmax(least, 1e-8) / 1.3, 1.3);
         layout_ylabel(&l, s, 0, "m(\"f(j\".minus.\"1)\").\" over its largest value\"");
-        fprintf(s->plot, "set yrange [%.3g:1.3]\n", fmax(least, 1e-8) / 1.3);
         write_lines(s, u, 0, most, 1);
     }
     if (tail) {
-        begin_panel(s, &l, (size_t)weight, most);
+        begin_panel(s, &l, (size_t)weight, most, u->epsilon / 100, 1);
         layout_ylabel(&l, s, (size_t)weight, "m(\"1\".minus.\"S_j / B\")");
-        fprintf(s->plot, "set yrange [%.3g:1]\n", u->epsilon / 100);
         layout_level(s, u->epsilon);
         fprintf(s->plot,
                 "set label \"eps = %.6g\" at graph %.4g, first %.10g left offset 0,0.55 textcolor "

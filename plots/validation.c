@@ -61,7 +61,7 @@ static void write_data(struct script *s, const struct validation_lines *figure, 
 static void write_axis(struct script *s, char name, double low, double high, double size)
 {
     double room = high > low ? pow(high / low, 0.05) : 2;
-    struct axis a = {name, low / room, high * room, size, 1, 0};
+    struct axis a = axis_logarithmic(name, low / room, high * room, size);
 
     fprintf(s->plot, "set logscale %c\nset %crange [%.10g:%.10g]\n", name, name, a.low, a.high);
     ticks_round(s, &a, 0);

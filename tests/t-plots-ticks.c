@@ -19,10 +19,11 @@ enum { TICKS_MAX = 128 };
 struct found {
     char label[TICKS_MAX][32];
     double at[TICKS_MAX];
-    int count;
+    int count, powers, plain; /* labelled; of these as powers; without a label */
 };
 
-/* The ticks of an axis, read back from the script. */
+/* The labelled ticks of an axis, read back from the script: "2", negative("2") or power(3); those
+ * without a label are counted. */
 static struct found ticks_of(const struct axis *a, double last)
 {
     struct found f = {.count = 0};
@@ -34,13 +35,25 @@ static struct found ticks_of(const struct axis *a, double last)
     assert_non_null(s.plot);
     ticks_round(&s, a, last);
     fclose(s.plot);
-    for (p = strchr(text, '('); (p = strchr(p, '"')) && f.count < TICKS_MAX; f.count++) {
-        size_t length = strcspn(++p, "\"");
+    for (p = strchr(text, '(') + 1; *p != ')' && f.count < TICKS_MAX; p += strspn(p, ", ")) {
+        char *label = f.label[f.count];
+        int power, length;
 
-        snprintf(f.label[f.count], sizeof f.label[0], "%.*s", (int)length, p);
-        p += length + 1;
-        p += *p == ')';
-        f.at[f.count] = strtod(p, &p);
+        if (strncmp(p, "\"\" ", 3) == 0) {
+            f.plain++;
+            p = strchr(p + 3, ' ') + 2; /* the tick's level, 1 */
+            continue;
+        }
+        if (sscanf(p, "power(%d)%n", &power, &length) == 1) {
+            snprintf(label, sizeof f.label[0], "10^%d", power);
+            f.powers++;
+        } else if (sscanf(p, "negative(\"%20[^\"]\")%n", label + 1, &length) == 1) {
+            label[0] = '-';
+        } else if (sscanf(p, "\"%20[^\"]\"%n", label, &length) != 1) {
+            fail_msg("%s", text);
+        }
+        p += length;
+        f.at[f.count++] = strtod(p, &p);
     }
     free(text);
     return f;
@@ -53,11 +66,11 @@ static double place(const struct axis *a, double value)
                                      : (value - a->low) / (a->high - a->low));
 }
 
-/* Braces are not seen, and powers are smaller. */
+/* Powers are smaller. */
 static double seen_width(const char *label)
 {
     return strchr(label, '^')
-               ? text_width("10") + 0.7 * text_width("0") * (double)(strlen(label) - 5)
+               ? text_width("10") + 0.7 * text_width("0") * (double)(strlen(label) - 3)
                : text_width(label);
 }
 
@@ -81,8 +94,11 @@ static void odd_axes_have_no_ticks(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         for (int k = 0; k < 4; k++) {
-            struct axis a = {k & 1 ? 'x' : 'y', ends[i][0], ends[i][1], 500, k >> 1, 0};
-            struct found f = ticks_of(&a, 0);
+            struct axis a = axis_linear(k & 1 ? 'x' : 'y', ends[i][0], ends[i][1], 500);
+            struct found f;
+
+            a.logarithmic = k >> 1;
+            f = ticks_of(&a, 0);
 
             if (f.count && !(i == 8 && k < 2)) /* from next to 0 to 1, evenly, there are some */
                 fail_msg("%g to %g: %d ticks", a.low, a.high, f.count);
@@ -96,10 +112,13 @@ static void labels_keep_clear(void **state)
     for (int i = 0; i < 4000; i++) {
         double low = i % 3 ? 1 : exp(rand() % 1000 / 100.0 - 3),
                high = low * (1.05 + exp(rand() % 1700 / 100.0 - 2));
-        struct axis a = {i % 2 ? 'x' : 'y', low, high, 70 + rand() % 900, rand() % 2, 0};
+        struct axis a = axis_linear(i % 2 ? 'x' : 'y', low, high, 70 + rand() % 900);
         double last = rand() % 2 ? floor(high) : 0;
-        struct found f = ticks_of(&a, last);
         int has_last = last < low;
+        struct found f;
+
+        a.logarithmic = rand() % 2;
+        f = ticks_of(&a, last);
 
         if (f.count < 2 && a.size > 250)
             fail_msg("%g to %g in %g units has %d ticks", low, high, a.size, f.count);
@@ -118,6 +137,50 @@ static void labels_keep_clear(void **state)
         }
         if (!has_last)
             fail_msg("%g to %g in %g units: no tick at %g", low, high, a.size, last);
+    }
+}
+
+/* Labels of an axis are of one kind, as long numbers need powers of ten or not; those of an even
+ * axis have the same decimals, and minus signs. */
+static void labels_are_of_one_kind(void **state)
+{
+    static const struct {
+        double low, high, size;
+        int logarithmic, whole;
+        const char *labels;
+    } cases[] = {
+        {1e-4, 1, 600, 1, 0, "0.0001 0.001 0.01 0.1 1"},
+        {1e-8, 1.3, 600, 1, 0, "10^-8 10^-7 10^-6 10^-5 10^-4 10^-3 10^-2 10^-1 10^0"},
+        {3, 4e6, 300, 1, 0, "10^1 10^2 10^3 10^4 10^5 10^6"},
+        {1, 2000, 300, 1, 0, "1 3 10 30 100 300 1000"},
+        {1, 2000, 170, 1, 0, "1 10 100 1000"},
+        {20, 3000, 364, 1, 0, "30 100 300 1000 3000"},
+        {40, 900, 400, 1, 0, "50 100 200 500"},
+        {0, 1.02, 300, 0, 0, "0.0 0.2 0.4 0.6 0.8 1.0"},
+        {-1.3, 2, 300, 0, 0, "-1 0 1 2"},
+        {-0.6, 0.8, 300, 0, 0, "-0.5 0.0 0.5"},
+        {-42, 1, 300, 0, 0, "-40 -30 -20 -10 0"},
+        {0.5, 4.5, 900, 0, 1, "1 2 3 4"},
+        {0.5, 64.5, 200, 0, 1, "20 40 60"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct axis a = axis_linear('x', cases[i].low, cases[i].high, cases[i].size);
+        char labels[256] = "";
+        struct found f;
+
+        a.logarithmic = cases[i].logarithmic, a.whole = cases[i].whole;
+        f = ticks_of(&a, 0);
+        for (int k = 0; k < f.count; k++)
+            snprintf(labels + strlen(labels), sizeof labels - strlen(labels), "%s%s", k ? " " : "",
+                     f.label[k]);
+        if (strcmp(labels, cases[i].labels) != 0)
+            fail_msg("%g to %g: \"%s\" (expected \"%s\")", a.low, a.high, labels, cases[i].labels);
+        if (f.powers && f.powers != f.count)
+            fail_msg("%g to %g: %d of %d labels are powers", a.low, a.high, f.powers, f.count);
+        if (i < 3 && f.plain < 8 * (f.count - 1))
+            fail_msg("%g to %g: %d ticks between powers", a.low, a.high, f.plain);
     }
 }
 
@@ -180,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(odd_axes_have_no_ticks),
         cmocka_unit_test(labels_keep_clear),
+        cmocka_unit_test(labels_are_of_one_kind),
         cmocka_unit_test(lines_can_be_told_apart),
     };
 
