@@ -11,14 +11,14 @@
 #include <string.h>
 
 /* Okabe and Ito's colour-blind-safe palette without its yellow; its orange, sky blue and reddish
- * purple are darkened, so that each has a contrast of at least 3:1 on white (WCAG 2.1, 1.4.11).
- * With three dash types and eight point types the first 24 lines differ, also in black and white.
- */
+ * purple are darkened, so that each has a contrast of at least 3:1 on white (WCAG 2.1, 1.4.11). Of
+ * eight lines each has a dash type and a point type of its own, for those who see no colours. */
 static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#C2659A",
                                       "#B57C00", "#2E93D0", "#000000", "#757575"};
-static const char *const dashes[] = {"solid", "(14,5)", "(14,4,3,4)"};
+static const char *const dashes[] = {"solid",          "(14,5)",     "(14,4,3,4)", "(6,4)",
+                                     "(14,4,3,4,3,4)", "(24,4,9,4)", "(2,3)",      "(28,7)"};
 static const int points[] = {7, 5, 9, 13, 11, 6, 4, 8};
-enum { COLOURS = 8, DASHES = 3, POINTS = 8 };
+enum { KINDS = 8 }; /* of colours, dashes and points */
 
 /* plasma of matplotlib (CC0) without its light end, as far as its contrast on white is at least
  * 3:1. Heat maps, which are not thin lines, use all of viridis, also from matplotlib. */
@@ -39,11 +39,12 @@ void script_lines(struct script *s, size_t count)
         for (int k = 0; k < 3; k++)
             rgb[k] = (int)(low[k] + (at - floor(at)) * (high[k] - low[k]) + 0.5);
         fprintf(s->settings, "set style line %zu lw 2.6*line_width pt %d ps mark ", i + 1,
-                points[(i + i / POINTS) % POINTS]); /* after eight, another one per colour */
+                points[i % KINDS]);
+        fprintf(s->settings, "dt %s lc rgb ", dashes[i % KINDS]);
         if (s->style->sequential)
-            fprintf(s->settings, "dt solid lc rgb \"#%02X%02X%02X\"\n", rgb[0], rgb[1], rgb[2]);
-        else
-            fprintf(s->settings, "dt %s lc rgb \"%s\"\n", dashes[i % DASHES], colours[i % COLOURS]);
+            fprintf(s->settings, "\"#%02X%02X%02X\"\n", rgb[0], rgb[1], rgb[2]);
+        else /* after eight, another colour for each dash */
+            fprintf(s->settings, "\"%s\"\n", colours[(i + i / KINDS) % KINDS]);
     }
 }
 

@@ -44,8 +44,8 @@ double text_width(const char *text);
 
 /* ---- colours ---- */
 
-/* Line styles 1 to `count`, for `ls`: the first 24 differ in palette order, also in black and
- * white. */
+/* Line styles 1 to `count`, for `ls`: of eight that follow each other each has its own dash and
+ * point type. */
 void script_lines(struct script *s, size_t count);
 /* For `set palette @map_palette` of heat maps, dark to light with uniform lightness steps;
  * @line_palette for lines and points on white. */

@@ -199,7 +199,8 @@ static double luminance(const char *colour)
     return sum;
 }
 
-/* Each line has a contrast of 3:1 on white, and the first 24 differ in colour and dash. */
+/* Each line has a contrast of 3:1 on white, and the first 24 differ in colour and dash, the first
+ * eight in dash alone and in marks. */
 static void lines_can_be_told_apart(void **state)
 {
     char *seen[24] = {NULL};
@@ -210,7 +211,7 @@ static void lines_can_be_told_apart(void **state)
         struct script s = {.style = &style};
         char *text = NULL, *p;
         size_t size;
-        int count = 0;
+        int count = 0, marks[8];
 
         s.settings = open_memstream(&text, &size);
         assert_non_null(s.settings);
@@ -226,6 +227,13 @@ static void lines_can_be_told_apart(void **state)
                         0.05) <
                 3)
                 fail_msg("%.7s is too light", colour);
+            if (count < 8) {
+                marks[count] = atoi(strstr(p - 30, " pt ") + 4);
+                for (int i = 0; i < count; i++)
+                    if (marks[i] == marks[count] ||
+                        strncmp(seen[i], p, strcspn(p + 4, " ") + 5) == 0)
+                        fail_msg("lines %d and %d are alike in grey", i, count);
+            }
             seen[count] = strndup(p, length);
             for (int i = 0; i < count; i++)
                 assert_string_not_equal(seen[i], seen[count]);

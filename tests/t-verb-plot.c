@@ -127,7 +127,7 @@ static void options_are_applied(void **state)
     assert_has("o2/erf.gp", "height_mm = 120\n");
     assert_has("o2/erf.gp", "set logscale x\n");
     assert_has("o2/erf.gp", "dt solid lc rgb \"#0D0887\"");
-    assert_has("o2/erf.gp", "dt solid lc rgb \"#E56B5D\"");
+    assert_has("o2/erf.gp", "dt (14,5) lc rgb \"#E56B5D\"");
     assert_lacks("o2/erf.gp", "\nset key");
     script_only("plot all/curve.csv --train-length 16 -o o3 --width 1200px");
     assert_has("o3/erf.gp", "L_{tr} = 16");
