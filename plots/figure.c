@@ -3,6 +3,7 @@
 #include "plots/figure.h"
 
 #include "io/error.h"
+#include "plots/frame.h"
 #include "plots/layout.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABELS_MAX = 16, ABOVE = 56 }; /* ABOVE: units of two lines of labels */
+enum { LABELS_MAX = 16 };
 
 struct erf_figure {
     const struct figure_curve *curves;
@@ -19,12 +20,39 @@ struct erf_figure {
     size_t threshold_count;
     size_t n; /* positions of the longest curve */
     double floor; /* of 1 - c */
-    double across; /* of a panel, in units */
+    int gathers; /* 1: a panel has an arrow at the frame */
 };
 
 static int has_mark(const struct figure_curve *c)
 {
     return c->erf > 0 && c->erf <= c->positions;
+}
+
+/* Which marks an arrow at the frame stands for; x: the axis of the panel. Returns how many, and
+ * `gathered` [curves], NULL without memory. */
+static unsigned char *at_frame(size_t *number, const struct erf_figure *u, const struct axis *x,
+                               int beyond)
+{
+    double *place = calloc(u->count, sizeof *place);
+    unsigned char *saturated = calloc(2, u->count), *gathered = saturated;
+
+    if (!place || !saturated) {
+        free(place);
+        free(saturated);
+        return NULL;
+    }
+    saturated += u->count;
+    for (size_t i = 0; i < u->count; i++) {
+        const struct figure_curve *c = &u->curves[i];
+
+        saturated[i] = has_mark(c) && c->saturated;
+        place[i] = !has_mark(c) ? -1
+                   : beyond     ? x->size - axis_place(x, (double)c->erf)
+                                : axis_place(x, (double)(u->n + 1 - c->erf));
+    }
+    *number = frame_gather(gathered, place, saturated, u->count);
+    free(place);
+    return gathered;
 }
 
 /* Selects the visible points: one is kept when, since the last kept one, c has moved by 1/2000 of
@@ -76,70 +104,33 @@ static int write_data(struct script *s, const struct erf_figure *u, struct error
     return 0;
 }
 
-/* Labels above a panel: a label moves one line up if it would overlap another. */
-struct labels {
-    double at[LABELS_MAX],
-        half[LABELS_MAX]; /* 0..1 of the panel's width, of the labels on the lower line */
-    int count;
-};
-
-static double label_line(struct labels *l, double at, double half)
-{
-    for (int i = 0; i < l->count; i++)
-        if (fabs(l->at[i] - at) < l->half[i] + half)
-            return 1.75;
-    if (l->count < LABELS_MAX)
-        l->at[l->count] = at, l->half[l->count++] = half;
-    return 0.6;
-}
-
-/* `text` is a formula; at: 0..1 of the panel. */
-static void write_vertical(struct script *s, const struct erf_figure *u, size_t x, double at,
-                           const char *text, const char *line, struct labels *labels)
-{
-    double half = 0.5 * (text_width(text) + 10) / u->across;
-
-    fprintf(s->plot, "set arrow from %zu, graph 0 to %zu, graph 1 nohead back %s\n", x, x, line);
-    fprintf(s->plot,
-            "set label %s at graph %.4f, graph 1 offset character 0, %g center enhanced textcolor "
-            "rgb \"#333333\"\n",
-            text, at, label_line(labels, at, half));
-}
-
-/* The place of position x in a panel from 1 to n. */
-static double part_of(const struct erf_figure *u, size_t x, int logarithmic)
-{
-    return logarithmic ? log((double)x) / log((double)u->n) : (double)(x - 1) / (double)(u->n - 1);
-}
-
 /* Vertical lines for each L_tr, once: the last L_tr tokens begin at L - L_tr, and on the left also
  * position L_tr, beyond which training had no positions. `from_end`: x counts the most recent
  * tokens. */
-static void write_train_lengths(struct script *s, const struct erf_figure *u, int from_end)
+static struct verticals train_lengths(const struct erf_figure *u, const struct axis *x,
+                                      int from_end)
 {
-    static const char strong[] = "lw 1.6 dt (5,5) lc rgb \"#555555\"",
-                      weak[] = "lw 1.2 dt (2,4) lc rgb \"#888888\"";
-    struct labels labels = {.count = 0};
-    int logarithmic = from_end || s->style->logarithmic_x;
+    struct verticals v = {.count = 0};
 
     for (size_t i = 0; i < u->count; i++) {
-        int length = u->curves[i].train_length, repeated = 0;
-        char text[96];
-        size_t at;
+        int length = u->curves[i].train_length;
+        char formula[64], seen[64];
+        size_t at = u->n + 1 - (size_t)length;
 
-        for (size_t j = 0; j < i; j++)
-            repeated |= u->curves[j].train_length == length;
-        if (length <= 0 || repeated || (size_t)length >= u->n)
+        if (length <= 0 || (size_t)length >= u->n)
             continue;
-        snprintf(text, sizeof text, "m(\"L_{tr} = %d\")", length);
-        write_vertical(s, u, (size_t)length, part_of(u, (size_t)length, logarithmic), text,
-                       from_end ? strong : weak, &labels);
-        if (from_end)
+        if (from_end) {
+            verticals_add_length(&v, x, length);
             continue;
-        at = u->n + 1 - (size_t)length;
-        snprintf(text, sizeof text, "m(\"L\".minus.\"L_{tr} = %zu\")", at);
-        write_vertical(s, u, at, part_of(u, at, logarithmic), text, strong, &labels);
+        }
+        snprintf(formula, sizeof formula, "m(\"L_{tr} = %d\")", length);
+        snprintf(seen, sizeof seen, "Lt = %d", length);
+        verticals_add(&v, x, length, formula, seen, 1);
+        snprintf(formula, sizeof formula, "m(\"L\".minus.\"L_{tr} = %zu\")", at);
+        snprintf(seen, sizeof seen, "L - Lt = %zu", at);
+        verticals_add(&v, x, (double)at, formula, seen, 0);
     }
+    return v;
 }
 
 /* Horizontal lines at the thresholds, the first (main) one thicker. */
@@ -158,7 +149,8 @@ static void write_thresholds(struct script *s, const struct erf_figure *u, int b
 /* Bands first, then lines, then the marks at the ERF, so that none hides another. `beyond`: the
  * logarithmic panel. Curves of other lengths are aligned at the right end, since the distance from
  * the target matters. */
-static void write_plot(struct script *s, const struct erf_figure *u, int beyond, int with_key)
+static void write_plot(struct script *s, const struct erf_figure *u, const unsigned char *gathered,
+                       int beyond, int with_key)
 {
     FILE *f = s->plot;
 
@@ -184,7 +176,7 @@ static void write_plot(struct script *s, const struct erf_figure *u, int beyond,
         fprintf(f, " with lines ls %zu notitle", i + 1);
     }
     for (size_t i = 0; i < u->count; i++) {
-        if (!has_mark(&u->curves[i]))
+        if (!has_mark(&u->curves[i]) || gathered[i])
             continue;
         if (beyond)
             script_add(s, " $mark%zu using 1:(1-$2 > %.10g ? 1-$2 : %.10g)", i + 1, u->floor,
@@ -202,16 +194,46 @@ static void write_plot(struct script *s, const struct erf_figure *u, int beyond,
         if (c->erf)
             fprintf(f, ".\"   ERF \"%s.\"%zu\"", c->saturated ? ".at_least" : "", c->erf);
     }
+    if (with_key && u->gathers)
+        script_add(s, " keyentry with vectors %s title '%s'", FRAME_ARROW, FRAME_TITLE);
     script_add_end(s);
 }
 
-static void write_head(struct script *s, const struct layout *l, size_t panel,
-                       const struct erf_figure *u)
+/* The plot of a panel, with the arrow for marks at its frame. */
+static int draw_curves(struct script *s, const struct layout *l, size_t panel,
+                       const struct erf_figure *u, const struct axis *x, int beyond,
+                       struct error *e)
 {
-    struct axis x = axis_linear('x', u->n > 1 ? 1 : 0, (double)u->n, l->across),
-                y = axis_linear('y', 0, 1.02, l->down);
+    size_t number;
+    unsigned char *gathered = at_frame(&number, u, x, beyond);
+
+    if (!gathered)
+        return fail(e, "out of memory for the marks of a figure");
+    frame_arrow(s, l, beyond ? 1 - u->thresholds[0] : u->thresholds[0], !beyond, number);
+    write_plot(s, u, gathered, beyond, panel == 0);
+    free(gathered);
+    return 0;
+}
+
+/* The axes of tokens. */
+static struct axis positions_of(const struct script *s, const struct erf_figure *u, double size)
+{
+    struct axis x = axis_linear('x', u->n > 1 ? 1 : 0, (double)u->n, size);
 
     x.logarithmic = s->style->logarithmic_x && u->n > 1;
+    return x;
+}
+static struct axis recent_of(const struct erf_figure *u, double size)
+{
+    return axis_logarithmic('x', 1, (double)(u->n > 1 ? u->n : 2), size);
+}
+
+static int write_head(struct script *s, const struct layout *l, size_t panel,
+                      const struct erf_figure *u, struct error *e)
+{
+    struct axis x = positions_of(s, u, l->across), y = axis_linear('y', 0, 1.02, l->down);
+    struct verticals trained = train_lengths(u, &x, 0);
+
     layout_panel(l, s, panel);
     layout_ylabel(l, s, panel, "\"cumulative normalized gradient \".m(\"c_m\")");
     fprintf(s->plot,
@@ -223,15 +245,16 @@ static void write_head(struct script *s, const struct layout *l, size_t panel,
         fputs("set logscale x\n", s->plot);
     ticks_round(s, &x, x.high);
     write_thresholds(s, u, 0);
-    write_train_lengths(s, u, 0);
-    write_plot(s, u, 0, panel == 0);
+    verticals_draw(s, &trained, 0);
+    return draw_curves(s, l, panel, u, &x, 0, e);
 }
 
-static void write_tail(struct script *s, const struct layout *l, size_t panel,
-                       const struct erf_figure *u)
+static int write_tail(struct script *s, const struct layout *l, size_t panel,
+                      const struct erf_figure *u, struct error *e)
 {
-    struct axis x = axis_logarithmic('x', 1, (double)(u->n > 1 ? u->n : 2), l->across),
-                y = axis_logarithmic('y', u->floor, 1, l->down), shares = y;
+    struct axis x = recent_of(u, l->across), y = axis_logarithmic('y', u->floor, 1, l->down),
+                shares = y;
+    struct verticals trained = train_lengths(u, &x, 1);
     double left[LABELS_MAX];
     FILE *f = s->plot;
 
@@ -251,8 +274,21 @@ static void write_tail(struct script *s, const struct layout *l, size_t panel,
                 u->threshold_count < LABELS_MAX ? u->threshold_count : LABELS_MAX);
     ticks_round(s, &x, x.high);
     write_thresholds(s, u, 1);
-    write_train_lengths(s, u, 1);
-    write_plot(s, u, 1, panel == 0);
+    verticals_draw(s, &trained, 0);
+    return draw_curves(s, l, panel, u, &x, 1, e);
+}
+
+/* Sets u->gathers for a panel with this axis. */
+static int count_gathered(struct erf_figure *u, const struct axis *x, int beyond, struct error *e)
+{
+    size_t number;
+    unsigned char *gathered = at_frame(&number, u, x, beyond);
+
+    if (!gathered)
+        return fail(e, "out of memory for the marks of a figure");
+    u->gathers |= number > 0;
+    free(gathered);
+    return 0;
 }
 
 static int write_erf(struct script *s, const void *figure, struct error *e)
@@ -261,14 +297,14 @@ static int write_erf(struct script *s, const void *figure, struct error *e)
     int head = figure_has_panel(s->style->panels, "head"),
         tail = figure_has_panel(s->style->panels, "tail");
     char marked[96];
-    const char *headings[2] = {"Share of the gradient from position m on", marked};
+    const char *headings[2] = {"Gradient from position m on", marked};
     struct key key = {0};
     struct layout l = {.panels = (size_t)(head + tail),
                        .columns = 2,
                        .high = 700,
                        .left = 98,
                        .right = 104,
-                       .above = head ? ABOVE : ABOVE - 22,
+                       .above = 8,
                        .headings = headings + !head,
                        .key = &key};
 
@@ -282,15 +318,22 @@ static int write_erf(struct script *s, const void *figure, struct error *e)
         key_line(&key, s, i, c->label, c->erf ? note : "");
     }
     script_lines(s, u.count);
+    struct axis positions = positions_of(s, &u, layout_across(&l, s)),
+                recent = recent_of(&u, positions.size);
+    if ((head && count_gathered(&u, &positions, 0, e) != 0) ||
+        (tail && count_gathered(&u, &recent, 1, e) != 0))
+        return -1;
+    if (u.gathers)
+        key_add(&key, s, FRAME_TITLE, "");
+    l.lines = (int)fmax(head ? train_lengths(&u, &positions, 0).lines : 0,
+                        tail ? train_lengths(&u, &recent, 1).lines : 0);
     if (layout_make(&l, s, e) != 0 || write_data(s, &u, e) != 0)
         return -1;
-    u.across = l.across;
     script_frame(s, 1);
     fprintf(s->plot, "beyond(c) = 1 - c > %.3g ? 1 - c : %.3g\n", u.floor / 10, u.floor / 10);
-    if (head)
-        write_head(s, &l, 0, &u);
-    if (tail)
-        write_tail(s, &l, (size_t)head, &u);
+    if ((head && write_head(s, &l, 0, &u, e) != 0) ||
+        (tail && write_tail(s, &l, (size_t)head, &u, e) != 0))
+        return -1;
     layout_end(s);
     return 0;
 }

@@ -24,7 +24,7 @@ static void write_data(struct script *s, const struct gain_lines *figure, struct
     }
 }
 
-/* Ticks at the first line's contexts, and a vertical line per visible L_tr; labels alternate. */
+/* Ticks at the first line's contexts. */
 static void write_contexts(struct script *s, const struct gain_lines *figure, const struct axis *x)
 {
     const struct gain_line *l = &figure->lines[0];
@@ -34,8 +34,6 @@ static void write_contexts(struct script *s, const struct gain_lines *figure, co
     for (; count < l->count && count < TICKS_MAX; count++)
         ticks[count] = l->points[count].context;
     ticks_at(s, x, ticks, count);
-    layout_train_lengths(s, &l->train_length, sizeof *l, figure->count,
-                         (const double[]){x->low, x->high});
 }
 
 static int write_gain(struct script *s, const void *context, struct error *e)
@@ -56,20 +54,25 @@ static int write_gain(struct script *s, const void *context, struct error *e)
                        .high = 620,
                        .left = 104,
                        .right = 34,
-                       .above = 54,
+                       .above = 8,
                        .headings = headings,
                        .key = &key};
+    room = right > left ? pow(right / left, 0.05) : 2;
+    struct axis x = axis_logarithmic('x', left / room, right * room, layout_across(&l, s)), y;
+    struct verticals trained = {.count = 0};
+    for (size_t i = 0; i < figure->count; i++)
+        verticals_add_length(&trained, &x, figure->lines[i].train_length);
+    l.lines = trained.lines;
     if (layout_make(&l, s, e) != 0)
         return -1;
-    room = right > left ? pow(right / left, 0.05) : 2;
-    struct axis x = axis_logarithmic('x', left / room, right * room, l.across),
-                y = axis_linear('y', 0, 1.02, l.down);
+    y = axis_linear('y', 0, 1.02, l.down);
     script_frame(s, 1);
     layout_panel(&l, s, 0);
     fprintf(s->plot,
             "set logscale x\nset xrange [%.10g:%.10g]\nset xlabel \"context (input tokens)\"\n",
             x.low, x.high);
     write_contexts(s, figure, &x);
+    verticals_draw(s, &trained, 0);
     layout_ylabel(&l, s, 0, "\"share of the targets\"");
     fputs("set yrange [0:1.02]\n", s->plot);
     ticks_round(s, &y, 0);

@@ -74,12 +74,15 @@ static int write_ladder(struct script *s, const void *figure, struct error *e)
                        .keeps_height = 1,
                        .left = 34 + widest,
                        .right = 40,
-                       .above = u->train_length ? 34 : 8,
+                       .above = 8,
                        .title = u->subtitle,
                        .key = &key};
+    struct axis x = axis_logarithmic('x', fmax(0.7, least / 1.3), most * 1.5, layout_across(&l, s));
+    struct verticals trained = {.count = 0};
+    verticals_add_length(&trained, &x, u->train_length);
+    l.lines = trained.lines;
     if (layout_make(&l, s, e) != 0)
         return -1;
-    struct axis x = axis_logarithmic('x', fmax(0.7, least / 1.3), most * 1.5, l.across);
     layout_panel(&l, s, 0);
     fputs("set grid xtics lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
     fprintf(f,
@@ -88,8 +91,7 @@ static int write_ladder(struct script *s, const void *figure, struct error *e)
             x.low, x.high, (double)u->count + 0.6);
     ticks_round(s, &x, 0);
     script_row_ticks(s, u->count);
-    if (u->train_length)
-        layout_train_length(s, u->train_length, (size_t)u->train_length, 1);
+    verticals_draw(s, &trained, 0);
     write_rows(f, u);
     for (size_t k = 0; k < u->threshold_count; k++)
         script_add(s,

@@ -87,6 +87,16 @@ static int is_marked(const struct result_model *m)
     return m->train_length >= 1 && m->train_length < m->fields[0].positions;
 }
 
+static void mark_length(struct script *s, const struct result_model *m, const struct axis *x,
+                        int over)
+{
+    struct verticals trained = {.count = 0};
+
+    if (is_marked(m))
+        verticals_add_length(&trained, x, (double)m->train_length);
+    verticals_draw(s, &trained, over);
+}
+
 /* The contents of the figure. */
 struct layers_figure {
     const struct result *result;
@@ -133,8 +143,7 @@ static void write_map_panel(struct script *s, const struct layout *l, size_t pan
     fprintf(f, "set logscale cb\nset cbrange [%.6g:%.6g]\n", colours.low, colours.high);
     ticks_round(s, &colours, 0);
     layout_scale(l, s, panel, "\"share \".m(\"s_m\").\" of a token\"");
-    if (is_marked(m))
-        layout_train_length_over(s, log((double)m->train_length), m->train_length);
+    mark_length(s, m, &x, 1);
     fprintf(f,
             "plot $map%zu matrix using (($1+0.5)*%.8g):2:(10**($3 < %.6g ? %.6g : $3)) with "
             "@map_image notitle, \\\n",
@@ -172,8 +181,7 @@ static void write_tail_panel(struct script *s, const struct layout *l, size_t pa
     ticks_round(s, &colours, 0);
     layout_scale(l, s, panel, "\"input of block\"");
     layout_level(s, 1 - threshold);
-    if (is_marked(m))
-        layout_train_length(s, (double)m->train_length, m->train_length, 1);
+    mark_length(s, m, &x, 0);
     for (size_t k = 0; k < layers; k++)
         script_add(s,
                    " $curves%zu index %zu using 1:2:3 with lines lw 2.4*line_width lc palette "
@@ -214,9 +222,11 @@ static int write_layers(struct script *s, const void *figure, struct error *e)
                        .high = models <= 2 ? 400 : fmax(180, 1200 / (double)models),
                        .left = 96,
                        .right = SCALE,
-                       .above = 34,
+                       .above = 8,
                        .title = title,
                        .headings = (const char *const *)headings};
+    for (size_t i = 0; i < models; i++)
+        l.lines |= is_marked(&u.result->models[i]);
     int rc = headings ? make_headings(headings, u.result, map, tail, e)
                       : fail(e, "out of memory for the headings");
 

@@ -11,6 +11,10 @@ enum {
     LINES_MAX = 4,
     EDGE = 14, /* margin of a picture */
     LEAST = 60, /* of a panel, both ways */
+    LOW = 110, /* of a panel, if it is not asked for */
+    GRID_GAP = 12, /* between panels that share their axes */
+    LABELS = 4, /* and below labels above a panel, LABEL_LINE high */
+    LABEL_LINE = 22,
     BELOW = 78 /* below it, for ticks and the label of its axis */
 };
 #define LARGER 1.13 /* headings */
@@ -57,6 +61,18 @@ static int wrap(const char *text, double width, size_t begin[LINES_MAX + 1])
     return count;
 }
 
+/* Characters of a line that fit, all or with an ellipsis. */
+static size_t fitting(const char *line, double width)
+{
+    size_t count = 0;
+
+    if (LARGER * text_width(line) <= width)
+        return strlen(line);
+    while (LARGER * text_width_of(line, count + 2) <= width)
+        count++;
+    return count;
+}
+
 /* Sets the variable NAMEnumber to the lines of a heading. */
 static void set_lines(struct script *s, const char *name, size_t number, const char *text,
                       double width)
@@ -73,7 +89,7 @@ static void set_lines(struct script *s, const char *name, size_t number, const c
             length--;
         snprintf(line, sizeof line, "%.*s", (int)length, text + begin[i]);
         fputs(i ? ".\"\\n\".'" : "'", s->settings);
-        script_quoted(s->settings, line, sizeof line);
+        script_quoted(s->settings, line, fitting(line, width));
         fputs("'", s->settings);
     }
     fputs(count ? "\n" : "''\n", s->settings);
@@ -106,38 +122,98 @@ static double lay_key(const struct layout *l, const struct script *s)
     return KEY_ROW * (double)l->key->rows + EDGE;
 }
 
+/* Units to a millimetre. */
+static double scale_of(const struct script *s)
+{
+    return s->width / (s->style->width > 0 ? s->style->width : 260);
+}
+
+/* Between panels: for the labels of their axes, unless they are shared. */
+static double gap_across(const struct layout *l)
+{
+    return l->grid ? l->right : l->left + l->right;
+}
+static double gap_down(const struct layout *l)
+{
+    return l->grid ? GRID_GAP : BELOW;
+}
+
+static size_t rows_of(const struct layout *l)
+{
+    return (l->panels + l->columns - 1) / l->columns;
+}
+
+static double across_of(const struct layout *l, const struct script *s, size_t columns)
+{
+    return (s->width - l->beside - l->left - l->right + gap_across(l)) / (double)columns -
+           gap_across(l);
+}
+
+static size_t columns_of(const struct layout *l, const struct script *s)
+{
+    size_t columns = l->columns < l->panels ? l->columns : l->panels;
+
+    while (columns > 1 && across_of(l, s, columns) < (l->least > 0 ? l->least : 380))
+        columns--;
+    return columns;
+}
+
+double layout_across(const struct layout *l, const struct script *s)
+{
+    return across_of(l, s, columns_of(l, s));
+}
+
+/* Units above a row of panels: for labels, and the lines of its longest heading. */
+static double above_of(const struct layout *l, size_t row)
+{
+    int lines = 0;
+
+    for (size_t i = row * l->columns; l->headings && i < (row + 1) * l->columns && i < l->panels;
+         i++) {
+        int own = lines_of(l->headings[i], l->heading);
+
+        lines = own > lines ? own : lines;
+    }
+    return l->above + (l->lines ? LABELS + LABEL_LINE * l->lines : 0) +
+           (lines ? 6 + LINE * lines : 0);
+}
+
+/* Lays the panels out in this many columns; returns the height of all but the panels. */
+static double try_columns(struct layout *l, const struct script *s, size_t columns, double head,
+                          double foot, double least)
+{
+    double over = head + foot + BELOW - gap_down(l);
+
+    l->columns = columns;
+    l->across = across_of(l, s, columns);
+    l->heading = l->across + 0.6 * l->right; /* it may end over the margin */
+    l->down = s->width < WIDTH && !l->keeps_height ? fmin(l->high, 0.8 * l->across) : l->high;
+    l->down = fmax(l->down, least);
+    if (l->square)
+        l->across = l->down = fmin(l->high, l->across);
+    for (size_t row = 0; row < rows_of(l); row++)
+        over += above_of(l, row) + gap_down(l);
+    return over;
+}
+
 /* Widths, and heights if not given. */
 static int lay_panels(struct layout *l, const struct script *s, double head, double foot,
                       struct error *e)
 {
     const struct figure_style *y = s->style;
-    size_t rows;
     /* of a panel: gnuplot limits a key's rows to its panel's height */
     double least = fmax(l->keeps_height ? 0.5 * l->high : LEAST,
                         is_below(l, s) ? KEY_ROW * (double)l->key->rows : 0);
-    double scale = s->width / (y->width > 0 ? y->width : 260), over;
-    int lines = 0;
+    double scale = scale_of(s), page = PAGE * scale,
+           over = try_columns(l, s, columns_of(l, s), head, foot, least);
 
-    if (l->columns > l->panels)
-        l->columns = l->panels;
-    while (l->columns > 1 && (s->width - l->beside) / (double)l->columns - l->left - l->right <
-                                 (l->least > 0 ? l->least : 380))
-        l->columns--;
-    l->across = (s->width - l->beside) / (double)l->columns - l->left - l->right;
-    rows = (l->panels + l->columns - 1) / l->columns;
-    l->down = s->width < WIDTH && !l->keeps_height ? fmin(l->high, 0.8 * l->across) : l->high;
-    l->down = fmax(l->down, least);
-    if (l->square)
-        l->across = l->down = fmin(l->high, l->across);
-    for (size_t i = 0; l->headings && i < l->panels; i++) {
-        int own = lines_of(l->headings[i], l->across + 0.6 * l->right);
+    while (y->height <= 0 && l->grid && l->columns < l->panels &&
+           over + (double)rows_of(l) * l->down > page && across_of(l, s, l->columns + 1) >= LEAST)
+        over = try_columns(l, s, l->columns + 1, head, foot, least);
+    if (y->height > 0 || over + (double)rows_of(l) * l->down > page) {
+        double room = ((y->height > 0 ? y->height * scale : page) - over) / (double)rows_of(l);
 
-        lines = own > lines ? own : lines;
-    }
-    l->above += lines ? 6 + LINE * lines : 0;
-    over = head + foot + (double)rows * (l->above + BELOW);
-    if (y->height > 0) {
-        l->down = (y->height * scale - over) / (double)rows;
+        l->down = y->height > 0 ? room : fmax(room, fmax(least, LOW));
         if (l->square)
             l->across = l->down = fmin(l->across, l->down);
     }
@@ -150,7 +226,8 @@ static int lay_panels(struct layout *l, const struct script *s, double head, dou
         return fail(e,
                     "--height %gmm: leaves no room in %s.gp (expected %.0fmm at least, or a "
                     "smaller --font-size)",
-                    y->height, s->stem, ceil((over + (double)rows * least) / scale));
+                    y->height, s->stem, ceil((over + (double)rows_of(l) * least) / scale));
+    l->height = over + (double)rows_of(l) * l->down;
     return 0;
 }
 
@@ -161,22 +238,18 @@ int layout_make(struct layout *l, struct script *s, struct error *e)
     double from = s->width < WIDTH ? EDGE : fmin(l->left, 120), room = s->width - from - EDGE,
            foot = lay_key(l, s);
     int lines = lines_of(title, room);
-    size_t rows;
 
     if (y->title && !*y->title)
         l->headings = NULL;
     l->top = EDGE + (lines ? 6 + LINE * lines : 0);
     if (lay_panels(l, s, l->top, foot, e) != 0)
         return -1;
-    rows = (l->panels + l->columns - 1) / l->columns;
-    s->height = l->top + foot + (double)rows * (l->above + l->down + BELOW);
-    if (y->height > 0)
-        s->height = y->height * s->width / (y->width > 0 ? y->width : 260);
+    s->height = y->height > 0 ? y->height * scale_of(s) : l->height;
     if (lines)
         set_lines(s, "title", 1, title, room);
     for (size_t i = 0; l->headings && i < l->panels; i++)
         if (l->headings[i])
-            set_lines(s, "heading", i + 1, l->headings[i], l->across + 0.6 * l->right);
+            set_lines(s, "heading", i + 1, l->headings[i], l->heading);
     script_frame(s, 0);
     fputs("set multiplot\n", s->plot);
     if (lines)
@@ -190,11 +263,15 @@ int layout_make(struct layout *l, struct script *s, struct error *e)
 /* Relative to the panel's upper left corner, from the picture's. */
 static double left_of(const struct layout *l, size_t i)
 {
-    return l->left + (double)(i % l->columns) * (l->left + l->across + l->right);
+    return l->left + (double)(i % l->columns) * (l->across + gap_across(l));
 }
 static double top_of(const struct layout *l, size_t i)
 {
-    return l->top + l->above + (double)(i / l->columns) * (l->above + l->down + BELOW);
+    double top = l->top + above_of(l, 0);
+
+    for (size_t row = 1; row <= i / l->columns; row++)
+        top += l->down + gap_down(l) + above_of(l, row);
+    return top;
 }
 
 /* Set before the plot with its entries. */
@@ -209,7 +286,7 @@ static void write_key(const struct layout *l, struct script *s)
                 "set key at screen 0.5, screen %.5f center bottom vertical maxrows %zu noenhanced "
                 "samplen %d spacing key_spacing "
                 "width %.1f/key_character-%zu Left reverse\n",
-                EDGE / s->height, l->key->rows, s->width < WIDTH ? 2 : 4, width,
+                EDGE / s->height, l->key->rows, s->width < WIDTH ? 3 : 4, width,
                 l->key->characters);
     else if (strcmp(place, "none") != 0)
         fprintf(s->plot,
@@ -223,7 +300,7 @@ static void write_key(const struct layout *l, struct script *s)
 void layout_panel(const struct layout *l, struct script *s, size_t i)
 {
     double left = left_of(l, i), top = top_of(l, i);
-    int lines = l->headings ? lines_of(l->headings[i], l->across + 0.6 * l->right) : 0;
+    int lines = l->headings ? lines_of(l->headings[i], l->heading) : 0;
 
     fprintf(s->plot, "\n# panel %zu\n", i + 1);
     if (i)
@@ -242,13 +319,26 @@ void layout_panel(const struct layout *l, struct script *s, size_t i)
         fprintf(s->plot,
                 "set label 1002 t(heading%zu) at screen %.5f, screen %.5f left noenhanced font "
                 "title_font\n",
-                i + 1, left / s->width, 1 - (top - l->above + LINE / 2.0) / s->height);
+                i + 1, left / s->width,
+                1 - (top - above_of(l, i / l->columns) + LINE / 2.0) / s->height);
     if (i == 0 && l->key && l->key->count)
         write_key(l, s);
 }
 
+int layout_has_x(const struct layout *l, size_t i)
+{
+    return !l->grid || i + l->columns >= l->panels;
+}
+
+int layout_has_y(const struct layout *l, size_t i)
+{
+    return !l->grid || i % l->columns == 0;
+}
+
 void layout_ylabel(const struct layout *l, struct script *s, size_t i, const char *expression)
 {
+    if (!layout_has_y(l, i))
+        return;
     fprintf(s->plot, "set label 1003 %s at screen %.5f, screen %.5f center rotate by 90 enhanced\n",
             expression, (left_of(l, i) - l->left + 16) / s->width,
             1 - (top_of(l, i) + l->down / 2) / s->height);
@@ -264,45 +354,6 @@ void layout_scale(const struct layout *l, struct script *s, size_t i, const char
             "screen %.5f center rotate by 90 enhanced\n",
             (right + 16) / s->width, 1 - (top_of(l, i) + l->down) / s->height, 16 / s->width,
             l->down / s->height, expression, (right + SCALE - 16) / s->width, middle);
-}
-
-static void write_train_length(struct script *s, double x, size_t length, int line,
-                               const char *place, const char *colour)
-{
-    fprintf(
-        s->plot,
-        "set arrow from %.8g, graph 0 to %.8g, graph 1 nohead %s lw 1.6 dt (5,5) lc rgb \"%s\"\n",
-        x, x, place, colour);
-    fprintf(s->plot,
-            "set label m(\"L_{tr} = %zu\") at %.8g, graph 1 offset character 0, %g center enhanced "
-            "textcolor rgb \"#333333\"\n",
-            length, x, line > 1 ? 1.75 : 0.6);
-}
-
-void layout_train_length(struct script *s, double x, size_t length, int line)
-{
-    write_train_length(s, x, length, line, "back", "#555555");
-}
-
-void layout_train_length_over(struct script *s, double x, size_t length)
-{
-    write_train_length(s, x, length, 1, "front", "#FFFFFF");
-}
-
-void layout_train_lengths(struct script *s, const int *first, size_t size, size_t count,
-                          const double range[2])
-{
-    int drawn = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        int length = *(const int *)((const char *)first + i * size),
-            is_out = length < range[0] || length > range[1];
-
-        for (size_t j = 0; j < i; j++)
-            is_out |= *(const int *)((const char *)first + j * size) == length;
-        if (!is_out)
-            layout_train_length(s, length, (size_t)length, 1 + drawn++ % 2);
-    }
 }
 
 void layout_lines(struct script *s, size_t count, int x, int y, int has_bars, int has_key)

@@ -25,32 +25,35 @@ struct layout {
     int square; /* 1: panels are square, and at most `high` wide */
     int keeps_height; /* 1: `high` also in a narrow picture, for rows of text */
     double left, right, above; /* around a panel: axis labels; headings are above `above` */
+    int lines; /* of labels above a panel (struct verticals) */
+    int grid; /* 1: panels share their axes, whose labels are at the left and below */
     double beside; /* to the right of everything, for one colour scale */
     const char *title; /* the figure's own; NULL: none */
     const char *const *headings; /* [panels], NULL: none */
     struct key *key; /* NULL: none */
     /* computed */
-    double across, down, top; /* of a panel; above the first one */
+    double across, down, heading, top; /* of a panel; width of its heading; above the first one */
+    double height; /* of the picture, if it is not asked for */
 };
 
-/* Lays the picture out, with its title, and begins the script: settings, terminal, multiplot. */
+/* The width of a panel, in units, before layout_make; not for a grid. */
+double layout_across(const struct layout *l, const struct script *s);
+/* Lays the picture out, with its title, and begins the script: settings, terminal, multiplot. A
+ * picture without a requested height is at most PAGE mm high if its panels can be made small
+ * enough. */
+enum { PAGE = 300 };
 int layout_make(struct layout *l, struct script *s, struct error *e) MUST_USE;
 /* Margins and heading of panel i, with the key in the first one, so its entries are those of the
  * panel's plot; resets what the previous one set. */
 void layout_panel(const struct layout *l, struct script *s, size_t i);
-/* The label of the vertical axis; of a colour scale, with the scale, which takes SCALE units right
- * of its panel. gnuplot expressions. */
+/* 1 if the ticks of panel i have labels: in a grid those at its left and its lower edge. */
+int layout_has_x(const struct layout *l, size_t i);
+int layout_has_y(const struct layout *l, size_t i);
+/* The label of the vertical axis, unless it has none; of a colour scale, with the scale, which
+ * takes SCALE units right of its panel. gnuplot expressions. */
 enum { SCALE = 142 };
 void layout_ylabel(const struct layout *l, struct script *s, size_t i, const char *expression);
 void layout_scale(const struct layout *l, struct script *s, size_t i, const char *expression);
-/* A vertical line at a training length, its label this many lines above the panel; `x` in axis
- * units; drawn over a map. */
-void layout_train_length(struct script *s, double x, size_t length, int line);
-void layout_train_length_over(struct script *s, double x, size_t length);
-/* Those of lines, each once, if it is from low to high; labels alternate in height. The lengths are
- * members of `count` structs of `size` bytes. */
-void layout_train_lengths(struct script *s, const int *first, size_t size, size_t count,
-                          const double range[2]);
 /* The plot of $line1 to $line<count>: column y over x, with bars between the next two first, and
  * the entries of the key. */
 void layout_lines(struct script *s, size_t count, int x, int y, int has_bars, int has_key);
@@ -67,9 +70,12 @@ struct axis {
     int logarithmic;
     int of_logarithms; /* 1: gnuplot's axis is linear, of natural logarithms */
     int whole; /* 1: counts: only whole numbers are labelled */
+    int bare; /* 1: ticks have no labels */
 };
 struct axis axis_linear(char name, double low, double high, double size);
 struct axis axis_logarithmic(char name, double low, double high, double size);
+/* Units from the low end. */
+double axis_place(const struct axis *a, double value);
 /* Labelled ticks 1 2 5 10 ... or finer, as many as fit; always includes `last` (0: none). Where
  * powers of ten would be longer than six characters, all are written as powers; where there is room
  * for labels of powers alone, ticks without labels are between them. */
@@ -79,5 +85,32 @@ void ticks_at(struct script *s, const struct axis *a, const double *values, size
 /* Ticks at `at`, labelled with other numbers, where they fit. */
 void ticks_named(struct script *s, const struct axis *a, const double *at, const double *names,
                  size_t count);
+
+/* ---- vertical lines ---- */
+
+enum { VERTICALS_MAX = 16 };
+
+/* Vertical lines, each with a label above the panel, on two lines of labels where they are close.
+ */
+struct verticals {
+    struct vertical {
+        double at; /* on gnuplot's axis */
+        double place, half; /* units: from the low end of the axis; half of the label's width */
+        char formula[64];
+        int line; /* of labels, from 1 */
+        int faint;
+    } item[VERTICALS_MAX];
+    size_t count;
+    int lines; /* of labels: for struct layout */
+};
+
+/* Adds a line, once, if it is on the axis; the label's text is a gnuplot expression, `seen` a text
+ * about as wide. */
+void verticals_add(struct verticals *v, const struct axis *x, double at, const char *formula,
+                   const char *seen, int faint);
+/* A training length; 0: none. */
+void verticals_add_length(struct verticals *v, const struct axis *x, double length);
+/* Sets them for the next plot; over: white, over a map. */
+void verticals_draw(struct script *s, const struct verticals *v, int over);
 
 #endif

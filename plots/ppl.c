@@ -18,6 +18,8 @@ struct extent {
     double least, most; /* ratios with their intervals */
     double tick[TICKS_MAX]; /* the contexts, ascending; truncated if too many */
     size_t ticks;
+    struct axis x;
+    struct verticals trained;
     double gap; /* the smallest gap between two of them, as the logarithm of their ratio */
 };
 
@@ -130,15 +132,11 @@ static void write_range(struct script *s, const struct layout *l, double low, do
 static void begin_panel(struct script *s, const struct layout *l, size_t panel,
                         const struct ppl_lines *figure, const struct extent *u)
 {
-    double room = u->right > u->left ? pow(u->right / u->left, 0.05) : 2;
-    struct axis x = axis_logarithmic('x', u->left / room, u->right * room, l->across);
-
     layout_panel(l, s, panel);
-    fprintf(s->plot, "set logscale x\nset xrange [%.10g:%.10g]\nset xlabel \"%s\"\n", x.low, x.high,
-            figure->axis);
-    ticks_at(s, &x, u->tick, u->ticks);
-    layout_train_lengths(s, &figure->lines->train_length, sizeof *figure->lines, figure->count,
-                         (const double[]){u->left, u->right});
+    fprintf(s->plot, "set logscale x\nset xrange [%.10g:%.10g]\nset xlabel \"%s\"\n", u->x.low,
+            u->x.high, figure->axis);
+    ticks_at(s, &u->x, u->tick, u->ticks);
+    verticals_draw(s, &u->trained, 0);
 }
 
 static int has_changes(const struct ppl_lines *figure)
@@ -181,7 +179,7 @@ static int write_ppl(struct script *s, const void *context, struct error *e)
                        .high = 620,
                        .left = 104,
                        .right = 34,
-                       .above = 54,
+                       .above = 8,
                        .title = figure->title,
                        .headings = ratio ? headings + !perplexity : NULL,
                        .key = &key};
@@ -193,6 +191,11 @@ static int write_ppl(struct script *s, const void *context, struct error *e)
     describe_reference(described, sizeof described, figure);
     write_data(s, figure, &u, &key);
     script_lines(s, figure->count);
+    double room = u.right > u.left ? pow(u.right / u.left, 0.05) : 2;
+    u.x = axis_logarithmic('x', u.left / room, u.right * room, layout_across(&l, s));
+    for (size_t i = 0; i < figure->count; i++)
+        verticals_add_length(&u.trained, &u.x, figure->lines[i].train_length);
+    l.lines = u.trained.lines;
     if (layout_make(&l, s, e) != 0)
         return -1;
     fputs("set datafile missing \"NaN\"\n", s->plot);

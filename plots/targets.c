@@ -47,22 +47,6 @@ static void write_positions(struct script *s, const struct axis *x, const struct
     ticks_at(s, x, at, count);
 }
 
-/* A vertical line for each L_tr, once. */
-static void write_train_lengths(struct script *s, const struct result *r, const struct extent *u)
-{
-    int drawn = 0;
-
-    for (size_t i = 0; i < r->model_count; i++) {
-        size_t length = r->models[i].train_length;
-        int repeated = (double)length < u->left || (double)length > u->right;
-
-        for (size_t j = 0; j < i; j++)
-            repeated |= r->models[j].train_length == length;
-        if (!repeated)
-            layout_train_length(s, (double)length, length, 1 + drawn++ % 2);
-    }
-}
-
 /* Bars, then lines with their key, then hollow points for saturated ones. */
 static void write_lines(struct script *s, size_t count)
 {
@@ -99,13 +83,18 @@ static int write_targets(struct script *s, const void *figure, struct error *e)
                        .high = 740,
                        .left = 110,
                        .right = 50,
-                       .above = 56,
+                       .above = 8,
                        .title = title,
                        .key = &key};
+    struct axis x = axis_logarithmic('x', u.left / across, u.right * across, layout_across(&l, s)),
+                y = axis_logarithmic('y', u.low / 1.3, u.high * 1.3, 0);
+    struct verticals trained = {.count = 0};
+    for (size_t i = 0; i < r->model_count; i++)
+        verticals_add_length(&trained, &x, (double)r->models[i].train_length);
+    l.lines = trained.lines;
     if (layout_make(&l, s, e) != 0)
         return -1;
-    struct axis x = axis_logarithmic('x', u.left / across, u.right * across, l.across),
-                y = axis_logarithmic('y', u.low / 1.3, u.high * 1.3, l.down);
+    y.size = l.down;
     script_frame(s, 1);
     layout_panel(&l, s, 0);
     layout_ylabel(&l, s, 0, "\"ERF (tokens)\"");
@@ -114,7 +103,7 @@ static int write_targets(struct script *s, const void *figure, struct error *e)
     fputs("set xlabel \"position \".m(\"P\").\" of the target (token)\" enhanced\n", s->plot);
     ticks_round(s, &y, 0);
     write_positions(s, &x, &r->models[0]);
-    write_train_lengths(s, r, &u);
+    verticals_draw(s, &trained, 0);
     script_add(s, " x-1 with lines lw 1.8 dt (8,5) lc rgb \"#555555\" title 'all tokens (ERF = "
                   "'.m(\"P\".minus.\"1\").')'");
     write_lines(s, r->model_count);

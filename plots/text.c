@@ -74,8 +74,7 @@ static const unsigned char widths[] = {32, 40, 46, 84, 64,  95, 78, 27, 39, 39, 
                                        35, 63, 63, 28, 28,  58, 28, 97, 63, 61, 63, 63, 41, 52,
                                        39, 63, 59, 82, 59,  59, 52, 64, 34, 64, 84};
 
-/* Units of the first `limit` characters. */
-static double width_of(const char *text, size_t limit)
+double text_width_of(const char *text, size_t limit)
 {
     double width = 0;
     size_t characters = 0;
@@ -94,11 +93,11 @@ static double width_of(const char *text, size_t limit)
 
 double text_width(const char *text)
 {
-    return width_of(text, strlen(text));
+    return text_width_of(text, strlen(text));
 }
 
 double script_width(const struct script *s, const char *label)
 {
-    return width_of(label, s->limit) +
+    return text_width_of(label, s->limit) +
            (script_characters(s, label) > s->limit ? TEXT : 0); /* plus ellipsis */
 }

@@ -34,7 +34,7 @@ struct axis axis_logarithmic(char name, double low, double high, double size)
     return (struct axis){.name = name, .low = low, .high = high, .size = size, .logarithmic = 1};
 }
 
-static double place_of(const struct axis *a, double value)
+double axis_place(const struct axis *a, double value)
 {
     return a->size * (a->logarithmic ? log(value / a->low) / log(a->high / a->low)
                                      : (value - a->low) / (a->high - a->low));
@@ -70,7 +70,7 @@ static double half_width(const struct ticks *t, double value)
 /* 1 if a label at the value does not overlap the others. */
 static int has_room(const struct ticks *t, double value)
 {
-    double at = place_of(t->axis, value), half = half_width(t, value);
+    double at = axis_place(t->axis, value), half = half_width(t, value);
 
     for (int i = 0; i < t->count; i++)
         if (fabs(t->at[i] - at) < t->half[i] + half)
@@ -88,7 +88,7 @@ static void add(struct ticks *t, double value)
         return;
     for (; i > 0 && t->value[i - 1] > value; i--)
         t->value[i] = t->value[i - 1], t->at[i] = t->at[i - 1], t->half[i] = t->half[i - 1];
-    t->value[i] = value, t->at[i] = place_of(a, value), t->half[i] = half_width(t, value);
+    t->value[i] = value, t->at[i] = axis_place(a, value), t->half[i] = half_width(t, value);
     t->count++;
 }
 
@@ -104,7 +104,7 @@ static int all_have_room(const struct ticks *t, const double *leading, int count
 
             if (value < a->low || value > a->high)
                 continue;
-            if (before > 0 && place_of(a, value) - place_of(a, before) <
+            if (before > 0 && axis_place(a, value) - axis_place(a, before) <
                                   half_width(t, value) + half_width(t, before))
                 return 0;
             before = value;
@@ -179,7 +179,9 @@ static void write_label(FILE *f, const struct ticks *t, double value)
 {
     const char *before = value < 0 ? "negative(" : "", *after = value < 0 ? ")" : "";
 
-    if (t->powers && is_power(value))
+    if (t->axis->bare)
+        fputs("\"\"", f);
+    else if (t->powers && is_power(value))
         fprintf(f, "power(%.0f)", log10(value));
     else if (t->decimals < 0)
         fprintf(f, "%s\"%.10g\"%s", before, fabs(value), after);
@@ -200,7 +202,7 @@ static void write_ticks(struct script *s, const struct ticks *t, double every)
         fprintf(s->plot, " %.10g", tick_at(a, t->value[i]));
     }
     for (double power = pow(10, floor(log10(a->low)));
-         every == 10 && power < a->high && place_of(a, 10 * a->low) >= MINOR_ROOM; power *= 10)
+         every == 10 && power < a->high && axis_place(a, 10 * a->low) >= MINOR_ROOM; power *= 10)
         for (int k = 2; k < 10; k++)
             if (k * power > a->low && k * power < a->high) {
                 fprintf(s->plot, "%s\"\" %.10g 1", comma, tick_at(a, k * power));

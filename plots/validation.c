@@ -57,14 +57,19 @@ static void write_data(struct script *s, const struct validation_lines *figure, 
     }
 }
 
-/* Axes from `low` to `high` with a small margin, logarithmic. */
-static void write_axis(struct script *s, char name, double low, double high, double size)
+/* An axis from `low` to `high` with a small margin, logarithmic. */
+static struct axis axis_with_room(char name, double low, double high, double size)
 {
     double room = high > low ? pow(high / low, 0.05) : 2;
-    struct axis a = axis_logarithmic(name, low / room, high * room, size);
 
-    fprintf(s->plot, "set logscale %c\nset %crange [%.10g:%.10g]\n", name, name, a.low, a.high);
-    ticks_round(s, &a, 0);
+    return axis_logarithmic(name, low / room, high * room, size);
+}
+
+static void write_axis(struct script *s, const struct axis *a)
+{
+    fprintf(s->plot, "set logscale %c\nset %crange [%.10g:%.10g]\n", a->name, a->name, a->low,
+            a->high);
+    ticks_round(s, a, 0);
 }
 
 static int write_validation(struct script *s, const void *context, struct error *e)
@@ -81,31 +86,38 @@ static int write_validation(struct script *s, const void *context, struct error 
                        .high = 620,
                        .left = 104,
                        .right = 34,
-                       .above = 54,
+                       .above = 8,
                        .headings = headings + !by_kept,
                        .key = &key};
 
     write_data(s, figure, &key);
     script_lines(s, figure->count);
+    struct axis kept = axis_with_room('x', u.left, u.right, layout_across(&l, s)),
+                share = axis_with_room('x', u.least, u.most, kept.size),
+                y = axis_with_room('y', u.low, u.high, 0);
+    struct verticals trained = {.count = 0};
+    for (size_t i = 0; by_kept && i < figure->count; i++)
+        verticals_add_length(&trained, &kept, figure->lines[i].train_length);
+    l.lines = trained.lines;
     if (layout_make(&l, s, e) != 0)
         return -1;
+    y.size = l.down;
     fputs("set datafile missing \"NaN\"\n", s->plot);
     script_frame(s, 1);
     if (by_kept) {
         layout_panel(&l, s, 0);
-        write_axis(s, 'x', u.left, u.right, l.across);
-        write_axis(s, 'y', u.low, u.high, l.down);
+        write_axis(s, &kept);
+        write_axis(s, &y);
         fputs("set xlabel \"tokens kept, k\"\n", s->plot);
         layout_ylabel(&l, s, 0, "\"mean size of the change (nats); bars: 95 %\"");
         layout_level(s, figure->within);
-        layout_train_lengths(s, &figure->lines->train_length, sizeof *figure->lines, figure->count,
-                             (const double[]){u.left, u.right});
+        verticals_draw(s, &trained, 0);
         layout_lines(s, figure->count, 1, 2, 1, 1);
     }
     if (by_share) {
         layout_panel(&l, s, (size_t)by_kept);
-        write_axis(s, 'x', u.least, u.most, l.across);
-        write_axis(s, 'y', u.low, u.high, l.down);
+        write_axis(s, &share);
+        write_axis(s, &y);
         fputs("set xlabel \"share of the gradient before the last k tokens\"\n", s->plot);
         layout_ylabel(&l, s, (size_t)by_kept, "\"mean size of the change (nats)\"");
         layout_lines(s, figure->count, 5, 2, 0, !by_kept);

@@ -249,6 +249,98 @@ static void awkward_curves(void **state)
     assert_in_range(file_size(folder, "erf.gp"), 1000, 600000);
 }
 
+/* The script of these curves, without a picture; the caller frees. */
+static char *script_of(const char *folder, const struct figure_curve *curves, size_t count)
+{
+    char *usual = strdup(getenv("PATH")), *script;
+    struct error e;
+
+    assert_non_null(usual);
+    setenv("PATH", "/nonexistent", 1);
+    assert_int_equal(draw_erf(AT(folder, "erf", NULL, AS("png")), curves, count, 3, &e),
+                     FIGURE_NO_GNUPLOT);
+    setenv("PATH", usual, 1);
+    free(usual);
+    script = slurp(scratch_path(folder, "erf.gp"), NULL);
+    assert_non_null(script);
+    return script;
+}
+
+static int times(const char *text, const char *part)
+{
+    int found = 0;
+
+    for (const char *p = text; (p = strstr(p, part)); p++)
+        found++;
+    return found;
+}
+
+/* Fields that end at the frame would hide each other: an arrow has their number. One alone has its
+ * mark, unless it is only a lower bound. */
+static void marks_at_the_frame_are_counted(void **state)
+{
+    char *folder = *state, *script;
+    double c[4][POSITIONS];
+    struct figure_curve curves[4];
+
+    for (size_t i = 0; i < 4; i++) {
+        curves[i] = make_curve(c[i], POSITIONS, i ? 1e-3 : 0.5, "curve");
+        curves[i].train_length = 0;
+    }
+    curves[1].erf = POSITIONS - 1;
+    curves[2].erf = POSITIONS - 2;
+    curves[3].erf = POSITIONS, curves[3].saturated = 1;
+    script = script_of(folder, curves, 4);
+    assert_int_equal(times(script, "set label \"3\" at graph"), 2); /* in both panels */
+    assert_int_equal(times(script, " $mark1 using"), 2);
+    assert_int_equal(times(script, " $mark2 using") + times(script, " $mark3 using") +
+                         times(script, " $mark4 using"),
+                     0);
+    assert_int_equal(times(script, "keyentry with vectors"), 1);
+    free(script);
+    script = script_of(folder, curves, 2);
+    assert_int_equal(times(script, " $mark2 using"), 2);
+    assert_null(strstr(script, "keyentry with vectors"));
+    free(script);
+    script = script_of(folder, &curves[3], 1);
+    assert_int_equal(times(script, "set label \"1\" at graph"), 2);
+    assert_null(strstr(script, " $mark1 using"));
+    free(script);
+}
+
+/* Where the first panel begins, in units from the top. */
+static double top_of(const char *script)
+{
+    const char *margin = strstr(script, "set tmargin at screen "),
+               *height = strstr(script, "height_mm = ");
+
+    assert_true(margin && height);
+    return (1 - strtod(margin + strlen("set tmargin at screen "), NULL)) *
+           strtod(height + strlen("height_mm = "), NULL) * 1600 / 260;
+}
+
+/* Room above a panel is for labels that are there; two that would overlap take two lines. */
+static void room_above_is_for_labels(void **state)
+{
+    static const int lengths[][2] = {{0, 0}, {32, 32}, {32, 100}, {32, 33}};
+    char *folder = *state, *script;
+    double c[2][POSITIONS], top[4];
+
+    for (size_t i = 0; i < 4; i++) {
+        struct figure_curve curves[] = {make_curve(c[0], POSITIONS, 0.5, "steep"),
+                                        make_curve(c[1], POSITIONS, 0.05, "flat")};
+
+        curves[0].train_length = lengths[i][0], curves[1].train_length = lengths[i][1];
+        script = script_of(folder, curves, 2);
+        assert_int_equal(times(script, "m(\"L_{tr} = 32\")"), i ? 2 : 0); /* once a panel */
+        top[i] = top_of(script);
+        free(script);
+    }
+    assert_float_equal(top[1] - top[0], 26, 0.1);
+    assert_float_equal(top[2], top[3], 0.1);
+    assert_float_equal(top[3] - top[1], 22, 0.1);
+}
+
 static void failures_of_gnuplot_are_told(void **state)
 {
     char *folder = *state, path[4200],
@@ -457,6 +549,8 @@ int main(void)
         WITH_FOLDER(script_stands_alone),
         WITH_FOLDER(names_are_only_names),
         WITH_FOLDER(awkward_curves),
+        WITH_FOLDER(marks_at_the_frame_are_counted),
+        WITH_FOLDER(room_above_is_for_labels),
         WITH_FOLDER(failures_of_gnuplot_are_told),
         WITH_FOLDER(cut_off_pictures_are_dropped),
         WITH_FOLDER(refusals),
