@@ -28,31 +28,23 @@ static int has_mark(const struct figure_curve *c)
     return c->erf > 0 && c->erf <= c->positions;
 }
 
-/* Which marks an arrow at the frame stands for; x: the axis of the panel. Returns how many, and
- * `gathered` [curves], NULL without memory. */
-static unsigned char *at_frame(size_t *number, const struct erf_figure *u, const struct axis *x,
-                               int beyond)
+/* The marks [curves] in a panel with the axis x, and how many of them an arrow at the frame stands
+ * for. The caller frees; NULL without memory. */
+static struct frame_mark *marks_of(size_t *gathered, const struct erf_figure *u,
+                                   const struct axis *x, int beyond)
 {
-    double *place = calloc(u->count, sizeof *place);
-    unsigned char *saturated = calloc(2, u->count), *gathered = saturated;
+    struct frame_mark *marks = calloc(u->count, sizeof *marks);
 
-    if (!place || !saturated) {
-        free(place);
-        free(saturated);
-        return NULL;
-    }
-    saturated += u->count;
-    for (size_t i = 0; i < u->count; i++) {
+    for (size_t i = 0; marks && i < u->count; i++) {
         const struct figure_curve *c = &u->curves[i];
 
-        saturated[i] = has_mark(c) && c->saturated;
-        place[i] = !has_mark(c) ? -1
-                   : beyond     ? x->size - axis_place(x, (double)c->erf)
-                                : axis_place(x, (double)(u->n + 1 - c->erf));
+        marks[i].beyond = has_mark(c) && c->saturated;
+        marks[i].place = !has_mark(c) ? INFINITY
+                         : beyond     ? x->size - axis_place(x, (double)c->erf)
+                                      : axis_place(x, (double)(u->n + 1 - c->erf));
     }
-    *number = frame_gather(gathered, place, saturated, u->count);
-    free(place);
-    return gathered;
+    *gathered = marks ? frame_gather(marks, u->count) : 0;
+    return marks;
 }
 
 /* Selects the visible points: one is kept when, since the last kept one, c has moved by 1/2000 of
@@ -149,7 +141,7 @@ static void write_thresholds(struct script *s, const struct erf_figure *u, int b
 /* Bands first, then lines, then the marks at the ERF, so that none hides another. `beyond`: the
  * logarithmic panel. Curves of other lengths are aligned at the right end, since the distance from
  * the target matters. */
-static void write_plot(struct script *s, const struct erf_figure *u, const unsigned char *gathered,
+static void write_plot(struct script *s, const struct erf_figure *u, const struct frame_mark *marks,
                        int beyond, int with_key)
 {
     FILE *f = s->plot;
@@ -176,7 +168,7 @@ static void write_plot(struct script *s, const struct erf_figure *u, const unsig
         fprintf(f, " with lines ls %zu notitle", i + 1);
     }
     for (size_t i = 0; i < u->count; i++) {
-        if (!has_mark(&u->curves[i]) || gathered[i])
+        if (!has_mark(&u->curves[i]) || marks[i].gathered)
             continue;
         if (beyond)
             script_add(s, " $mark%zu using 1:(1-$2 > %.10g ? 1-$2 : %.10g)", i + 1, u->floor,
@@ -204,14 +196,14 @@ static int draw_curves(struct script *s, const struct layout *l, size_t panel,
                        const struct erf_figure *u, const struct axis *x, int beyond,
                        struct error *e)
 {
-    size_t number;
-    unsigned char *gathered = at_frame(&number, u, x, beyond);
+    size_t gathered;
+    struct frame_mark *marks = marks_of(&gathered, u, x, beyond);
 
-    if (!gathered)
+    if (!marks)
         return fail(e, "out of memory for the marks of a figure");
-    frame_arrow(s, l, beyond ? 1 - u->thresholds[0] : u->thresholds[0], !beyond, number);
-    write_plot(s, u, gathered, beyond, panel == 0);
-    free(gathered);
+    frame_arrow(s, l, beyond ? 1 - u->thresholds[0] : u->thresholds[0], !beyond, gathered);
+    write_plot(s, u, marks, beyond, panel == 0);
+    free(marks);
     return 0;
 }
 
@@ -281,13 +273,13 @@ static int write_tail(struct script *s, const struct layout *l, size_t panel,
 /* Sets u->gathers for a panel with this axis. */
 static int count_gathered(struct erf_figure *u, const struct axis *x, int beyond, struct error *e)
 {
-    size_t number;
-    unsigned char *gathered = at_frame(&number, u, x, beyond);
+    size_t gathered;
+    struct frame_mark *marks = marks_of(&gathered, u, x, beyond);
 
-    if (!gathered)
+    if (!marks)
         return fail(e, "out of memory for the marks of a figure");
-    u->gathers |= number > 0;
-    free(gathered);
+    u->gathers |= gathered > 0;
+    free(marks);
     return 0;
 }
 

@@ -3,18 +3,17 @@
 
 enum { NEAR = 22, LENGTH = 24 }; /* units: from the frame; of an arrow */
 
-size_t frame_gather(unsigned char *gathered, const double *place, const unsigned char *beyond,
-                    size_t count)
+size_t frame_gather(struct frame_mark *marks, size_t count)
 {
-    size_t near = 0, found = 0;
+    size_t near = 0, gathered = 0;
 
     for (size_t i = 0; i < count; i++)
-        near += beyond[i] || (place[i] >= 0 && place[i] < NEAR);
+        near += marks[i].beyond || marks[i].place < NEAR;
     for (size_t i = 0; i < count; i++) {
-        gathered[i] = beyond[i] || (near > 1 && place[i] >= 0 && place[i] < NEAR);
-        found += gathered[i];
+        marks[i].gathered = marks[i].beyond || (near > 1 && marks[i].place < NEAR);
+        gathered += (size_t)marks[i].gathered;
     }
-    return found;
+    return gathered;
 }
 
 void frame_arrow(struct script *s, const struct layout *l, double y, int at_left, size_t count)
@@ -23,11 +22,10 @@ void frame_arrow(struct script *s, const struct layout *l, double y, int at_left
 
     if (!count)
         return;
-    fprintf(s->plot,
-            "set arrow from graph %.4f, first %.10g to graph %.4f, first %.10g %s front\n",
+    fprintf(s->plot, "set arrow from graph %.4f, first %.10g to graph %.4f, first %.10g %s front\n",
             at_left ? from : 1 - from, y, at_left ? to : 1 - to, y, FRAME_ARROW);
     fprintf(s->plot,
-            "set style textbox opaque noborder margins 0.2,0.1\nset label \"%zu\" at graph %.4f, "
+            "set label times(%zu) at graph %.4f, "
             "first %.10g center offset 0,%s front boxed\n",
             count, at_left ? from / 2 : 1 - from / 2, y, at_left ? "-0.75" : "0.75");
 }

@@ -10,11 +10,15 @@
 /* Its entry in a key. */
 #define FRAME_TITLE "at the frame, and how many"
 
-/* Which of `count` marks are shown by an arrow: those that lie `beyond` the frame, and those that
- * are so close to it that they hide each other. place: units from the frame; below 0: no mark.
- * Returns how many. */
-size_t frame_gather(unsigned char *gathered, const double *place, const unsigned char *beyond,
-                    size_t count);
+struct frame_mark {
+    double place; /* units from the frame */
+    int beyond; /* 1: it is only known to lie beyond the frame */
+    int gathered; /* 1: an arrow stands for it */
+};
+
+/* Sets `gathered` of the marks [count] that lie beyond the frame, and of those that are so close to
+ * it that they hide each other. Returns how many. */
+size_t frame_gather(struct frame_mark *marks, size_t count);
 
 /* Sets an arrow to the right or the left frame at height y, with the number of marks above or below
  * it; 0: none. */

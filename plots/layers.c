@@ -1,14 +1,16 @@
 /* Fields by layer. */
 #include "plots/result.h"
 
+#include "plots/frame.h"
 #include "plots/layout.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BINS = 240 }; /* of the heat map */
-#define DECADES_MAX 8 /* the colours end this far below the largest share */
+enum { BINS = 240, LABELLED = 6 }; /* of the heat map; curves with the number of their layer */
+#define DECADES 3.0 /* of the colours, at most, */
+#define DARK 0.05 /* and only this share of the cells is below them */
 #define BEYOND_FLOOR 1e-4
 
 /* Tokens k = L - m from `first` to `last` covered by bin i of n positions; at least one, so that
@@ -23,13 +25,19 @@ static void bin_range(size_t *first, size_t *last, size_t i, size_t n)
     *last = *last < *first ? *first : *last > n ? n : *last;
 }
 
-/* log10 of the mean share in each bin, a row per layer; NaN without gradient. Returns the range. */
-static void write_map(FILE *f, const struct result_model *m, size_t number, double *low,
-                      double *high)
+/* Values of all maps. */
+struct cells {
+    double *value; /* [count] those with gradient */
+    size_t count;
+};
+
+/* The gradient in each bin by doubling of the distance, which the axis shows as one width: shares
+ * of single tokens would fall with the distance of their own. A row per layer; NaN without
+ * gradient. */
+static void write_map(FILE *f, const struct result_model *m, size_t number, struct cells *cells)
 {
     size_t n = m->fields[0].positions;
 
-    *low = INFINITY, *high = -INFINITY;
     fprintf(f, "$map%zu << EOD\n", number);
     for (size_t l = 0; l < result_layers(m); l++) {
         for (size_t i = 0; i < BINS; i++) {
@@ -39,15 +47,63 @@ static void write_map(FILE *f, const struct result_model *m, size_t number, doub
             bin_range(&first, &last, i, n);
             for (size_t k = first; k <= last; k++)
                 sum += m->fields[l].summary.s[n - k];
-            value = log10(sum / (double)(last - first + 1));
-            if (isfinite(value)) {
-                *low = fmin(*low, value), *high = fmax(*high, value);
+            value = sum / log2((double)(last + 1) / (double)first);
+            if (value > 0) {
+                cells->value[cells->count++] = value;
                 fprintf(f, "%s%.4g", i ? " " : "", value);
             } else {
                 fprintf(f, "%sNaN", i ? " " : "");
             }
         }
         fputs("\n", f);
+    }
+    fputs("EOD\n", f);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The ends of the colours: the largest value, and that below which few cells are. */
+static void find_range(struct cells *cells, double *low, double *high)
+{
+    size_t dark = (size_t)(DARK * (double)cells->count);
+
+    *low = 0.1, *high = 1;
+    if (cells->count == 0)
+        return;
+    qsort(cells->value, cells->count, sizeof *cells->value, by_value);
+    *high = cells->value[cells->count - 1];
+    *low = fmin(fmax(cells->value[dark], *high / pow(10, DECADES)), *high / 2);
+}
+
+/* Which of the layers have labels: at most LABELLED, evenly spread. */
+static size_t labelled(const struct result_model *m, size_t i)
+{
+    size_t layers = result_layers(m), count = layers < LABELLED ? layers : LABELLED;
+
+    return count > 1 ? i * (layers - 1) / (count - 1) : 0;
+}
+
+/* Numbers of layers on their curves, each at another distance, before the curve falls: k, 1 - c,
+ * layer. */
+static void write_numbers(FILE *f, const struct result_model *m, size_t row, size_t number)
+{
+    size_t n = m->fields[0].positions, layers = result_layers(m),
+           count = layers < LABELLED ? layers : LABELLED;
+
+    fprintf(f, "$numbers%zu << EOD\n", number);
+    for (size_t i = 0; i < count; i++) {
+        const struct result_field *field = &m->fields[labelled(m, i)];
+        double end = log(fmax(0.7 * (double)field->summary.rows[row].erf, 1)),
+               at = exp(end * (0.1 + 0.8 * ((double)i + 0.5) / (double)count));
+        size_t k = (size_t)fmax(at, 1);
+
+        fprintf(f, "%zu %.6g %zu\n", k, fmax(1 - field->summary.c[n - k], BEYOND_FLOOR),
+                field->layer);
     }
     fputs("EOD\n", f);
 }
@@ -72,12 +128,12 @@ static void write_curves(FILE *f, const struct result_model *m, size_t row, size
         fputs("\n\n", f);
     }
     fputs("EOD\n", f);
+    write_numbers(f, m, row, number);
     fprintf(f, "$fields%zu << EOD\n", number);
     for (size_t l = 0; l < result_layers(m); l++) {
         const struct erf_summary *u = &m->fields[l].summary;
 
-        fprintf(f, "%zu %zu %.6g %zu\n", l, u->rows[row].erf,
-                fmax(1 - u->c[n - u->rows[row].erf], BEYOND_FLOOR / 10), m->fields[l].layer);
+        fprintf(f, "%zu %zu\n", l, u->rows[row].erf);
     }
     fputs("EOD\n", f);
 }
@@ -125,7 +181,7 @@ static void write_map_panel(struct script *s, const struct layout *l, size_t pan
     const struct result_model *m = &u->result->models[i];
     double n = (double)m->fields[0].positions;
     struct axis x = axis_logarithmic('x', 1, n > 1 ? n : 2, l->across),
-                colours = axis_logarithmic('c', pow(10, u->low), pow(10, u->high), l->down);
+                colours = axis_logarithmic('c', u->low, u->high, l->down);
     FILE *f = s->plot;
 
     x.of_logarithms = 1;
@@ -136,16 +192,16 @@ static void write_map_panel(struct script *s, const struct layout *l, size_t pan
           f);
     fprintf(f, "set xrange [0:%.8g]\nset yrange [-0.5:%.1f]\n", log(x.high),
             (double)result_layers(m) - 0.5);
-    fputs("set xlabel \"most recent tokens, \".m(\"L\".minus.\"m\") enhanced\n", f);
+    layout_xlabel(l, s, panel, "\"most recent tokens, \".m(\"L\".minus.\"m\")");
     layout_ylabel(l, s, panel, "\"input of block\"");
     ticks_round(s, &x, x.high);
     write_rows(s, l, m);
     fprintf(f, "set logscale cb\nset cbrange [%.6g:%.6g]\n", colours.low, colours.high);
     ticks_round(s, &colours, 0);
-    layout_scale(l, s, panel, "\"share \".m(\"s_m\").\" of a token\"");
+    layout_scale(l, s, panel, "\"share per doubling of distance\"");
     mark_length(s, m, &x, 1);
     fprintf(f,
-            "plot $map%zu matrix using (($1+0.5)*%.8g):2:(10**($3 < %.6g ? %.6g : $3)) with "
+            "plot $map%zu matrix using (($1+0.5)*%.8g):2:($3 < %.6g ? %.6g : $3) with "
             "@map_image notitle, \\\n",
             i + 1, log(n + 1) / BINS, u->low, u->low);
     fprintf(f,
@@ -158,8 +214,36 @@ static void write_map_panel(struct script *s, const struct layout *l, size_t pan
             i + 1);
 }
 
-static void write_tail_panel(struct script *s, const struct layout *l, size_t panel,
-                             const struct layers_figure *u, size_t i)
+/* The marks [layers] of model i: field, 1 - c, layer, without those that an arrow at the frame
+ * stands for. Returns how many these are. */
+static size_t write_marks(FILE *f, const struct layers_figure *u, size_t i, const struct axis *x,
+                          struct frame_mark *marks)
+{
+    const struct result_model *m = &u->result->models[i];
+    size_t layers = result_layers(m), n = m->fields[0].positions, row = u->result->main_row,
+           gathered;
+
+    for (size_t l = 0; l < layers; l++) {
+        const struct erf_row *field = &m->fields[l].summary.rows[row];
+
+        marks[l].beyond = field->saturated;
+        marks[l].place = x->size - axis_place(x, (double)field->erf);
+    }
+    gathered = frame_gather(marks, layers);
+    fprintf(f, "$marks%zu << EOD\n", i + 1);
+    for (size_t l = 0; l < layers; l++) {
+        const struct erf_summary *s = &m->fields[l].summary;
+
+        if (!marks[l].gathered)
+            fprintf(f, "%zu %.6g %zu\n", s->rows[row].erf,
+                    fmax(1 - s->c[n - s->rows[row].erf], BEYOND_FLOOR / 10), m->fields[l].layer);
+    }
+    fputs("EOD\n", f);
+    return gathered;
+}
+
+static int write_tail_panel(struct script *s, const struct layout *l, size_t panel,
+                            const struct layers_figure *u, size_t i, struct error *e)
 {
     const struct result_model *m = &u->result->models[i];
     size_t layers = result_layers(m), last = m->fields[layers - 1].layer;
@@ -167,13 +251,16 @@ static void write_tail_panel(struct script *s, const struct layout *l, size_t pa
     struct axis x = axis_logarithmic('x', 1, n > 1 ? n : 2, l->across),
                 y = axis_logarithmic('y', fmin(BEYOND_FLOOR, (1 - threshold) / 10), 1, l->down),
                 colours = axis_linear('c', 0, last > 0 ? (double)last : 1, l->down);
+    struct frame_mark *marks = calloc(layers, sizeof *marks);
     FILE *f = s->plot;
 
+    if (!marks)
+        return fail(e, "out of memory for the marks of a figure");
     colours.whole = 1;
     layout_panel(l, s, panel);
     fputs("set palette @line_palette\nset logscale xy\n", f);
     fprintf(f, "set xrange [1:%.0f]\nset yrange [%.3g:1]\n", x.high, y.low);
-    fputs("set xlabel \"most recent tokens, \".m(\"L\".minus.\"m\") enhanced\n", f);
+    layout_xlabel(l, s, panel, "\"most recent tokens, \".m(\"L\".minus.\"m\")");
     layout_ylabel(l, s, panel, "m(\"1\".minus.\"c_m\")");
     ticks_round(s, &x, x.high);
     ticks_round(s, &y, 0);
@@ -181,14 +268,18 @@ static void write_tail_panel(struct script *s, const struct layout *l, size_t pa
     ticks_round(s, &colours, 0);
     layout_scale(l, s, panel, "\"input of block\"");
     layout_level(s, 1 - threshold);
+    frame_arrow(s, l, 1 - threshold, 0, write_marks(s->data, u, i, &x, marks));
+    free(marks);
     mark_length(s, m, &x, 0);
     for (size_t k = 0; k < layers; k++)
         script_add(s,
                    " $curves%zu index %zu using 1:2:3 with lines lw 2.4*line_width lc palette "
                    "notitle",
                    i + 1, k);
-    script_add(s, " $fields%zu using 2:3:4 with points pt 7 ps mark lc palette notitle", i + 1);
+    script_add(s, " $marks%zu using 1:2:3 with points pt 7 ps mark lc palette notitle", i + 1);
+    script_add(s, " $numbers%zu using 1:2:(sprintf('%%d', $3)) with labels boxed notitle", i + 1);
     script_add_end(s);
+    return 0;
 }
 
 /* The headings of all panels; the caller frees the texts. */
@@ -212,16 +303,18 @@ static int make_headings(char **headings, const struct result *r, int map, int t
 
 static int write_layers(struct script *s, const void *figure, struct error *e)
 {
-    struct layers_figure u = {figure, INFINITY, -INFINITY};
+    struct layers_figure u = {figure, 0.1, 1};
+    struct cells cells = {0};
     size_t models = u.result->model_count, panel = 0;
     int map = figure_has_panel(s->style->panels, "map"),
         tail = figure_has_panel(s->style->panels, "tail");
-    char **headings = calloc(2 * models + 1, sizeof *headings), title[64];
+    char **headings = calloc(2 * models + 1, sizeof *headings), title[96];
     struct layout l = {.panels = models * (size_t)(map + tail),
                        .columns = 2,
                        .high = models <= 2 ? 400 : fmax(180, 1200 / (double)models),
                        .left = 96,
                        .right = SCALE,
+                       .same_x = 1,
                        .above = 8,
                        .title = title,
                        .headings = (const char *const *)headings};
@@ -230,17 +323,20 @@ static int write_layers(struct script *s, const void *figure, struct error *e)
     int rc = headings ? make_headings(headings, u.result, map, tail, e)
                       : fail(e, "out of memory for the headings");
 
-    snprintf(title, sizeof title, "The field by layer (marks: ERF(%.6g))",
+    snprintf(title, sizeof title, "The field by layer (marks: ERF(%.6g); arrows: at the frame)",
              u.result->main_threshold);
+    for (size_t i = 0; i < models; i++)
+        cells.count += BINS * result_layers(&u.result->models[i]);
+    cells.value = malloc(cells.count * sizeof *cells.value);
+    if (rc == 0 && !cells.value)
+        rc = fail_memory(e, (double)cells.count * sizeof *cells.value, "the maps");
+    cells.count = 0;
     for (size_t i = 0; rc == 0 && i < models; i++) {
-        double low, high;
-
-        write_map(s->data, &u.result->models[i], i + 1, &low, &high);
+        write_map(s->data, &u.result->models[i], i + 1, &cells);
         write_curves(s->data, &u.result->models[i], u.result->main_row, i + 1);
-        u.low = fmin(u.low, low), u.high = fmax(u.high, high);
     }
-    u.low = floor(fmax(u.low, u.high - DECADES_MAX)), u.high = ceil(u.high);
-    u.high = u.high > u.low ? u.high : u.low + 1;
+    find_range(&cells, &u.low, &u.high);
+    free(cells.value);
     script_palettes(s);
     if (rc == 0 && (rc = layout_make(&l, s, e)) == 0) {
         fputs("set autoscale noextend\n", s->plot);
@@ -248,7 +344,7 @@ static int write_layers(struct script *s, const void *figure, struct error *e)
             if (map)
                 write_map_panel(s, &l, panel++, &u, i);
             if (tail)
-                write_tail_panel(s, &l, panel++, &u, i);
+                rc = rc == 0 ? write_tail_panel(s, &l, panel++, &u, i, e) : rc;
         }
         layout_end(s);
     }

@@ -12,6 +12,7 @@ enum {
     EDGE = 14, /* margin of a picture */
     LEAST = 60, /* of a panel, both ways */
     LOW = 110, /* of a panel, if it is not asked for */
+    TICKS_BELOW = 44, /* for ticks alone */
     GRID_GAP = 12, /* between panels that share their axes */
     LABELS = 4, /* and below labels above a panel, LABEL_LINE high */
     LABEL_LINE = 22,
@@ -135,7 +136,7 @@ static double gap_across(const struct layout *l)
 }
 static double gap_down(const struct layout *l)
 {
-    return l->grid ? GRID_GAP : BELOW;
+    return l->grid ? GRID_GAP : l->same_x ? TICKS_BELOW : BELOW;
 }
 
 static size_t rows_of(const struct layout *l)
@@ -325,9 +326,17 @@ void layout_panel(const struct layout *l, struct script *s, size_t i)
         write_key(l, s);
 }
 
-int layout_has_x(const struct layout *l, size_t i)
+int layout_is_lowest(const struct layout *l, size_t i)
 {
-    return !l->grid || i + l->columns >= l->panels;
+    return i + l->columns >= l->panels;
+}
+
+void layout_xlabel(const struct layout *l, struct script *s, size_t i, const char *expression)
+{
+    if (layout_is_lowest(l, i) || !(l->grid || l->same_x))
+        fprintf(s->plot, "set xlabel %s enhanced\n", expression);
+    else
+        fputs("unset xlabel\n", s->plot);
 }
 
 int layout_has_y(const struct layout *l, size_t i)
@@ -353,7 +362,7 @@ void layout_scale(const struct layout *l, struct script *s, size_t i, const char
             "label 1004 %s at screen %.5f, "
             "screen %.5f center rotate by 90 enhanced\n",
             (right + 16) / s->width, 1 - (top_of(l, i) + l->down) / s->height, 16 / s->width,
-            l->down / s->height, expression, (right + SCALE - 16) / s->width, middle);
+            l->down / s->height, expression, (right + SCALE - 22) / s->width, middle);
 }
 
 void layout_lines(struct script *s, size_t count, int x, int y, int has_bars, int has_key)

@@ -27,6 +27,7 @@ struct layout {
     double left, right, above; /* around a panel: axis labels; headings are above `above` */
     int lines; /* of labels above a panel (struct verticals) */
     int grid; /* 1: panels share their axes, whose labels are at the left and below */
+    int same_x; /* 1: panels have one label of their horizontal axes, below (layout_xlabel) */
     double beside; /* to the right of everything, for one colour scale */
     const char *title; /* the figure's own; NULL: none */
     const char *const *headings; /* [panels], NULL: none */
@@ -46,12 +47,14 @@ int layout_make(struct layout *l, struct script *s, struct error *e) MUST_USE;
 /* Margins and heading of panel i, with the key in the first one, so its entries are those of the
  * panel's plot; resets what the previous one set. */
 void layout_panel(const struct layout *l, struct script *s, size_t i);
-/* 1 if the ticks of panel i have labels: in a grid those at its left and its lower edge. */
-int layout_has_x(const struct layout *l, size_t i);
+/* 1 if panel i is lowest in its column, and if it is at the left, where a grid labels its ticks. */
+int layout_is_lowest(const struct layout *l, size_t i);
 int layout_has_y(const struct layout *l, size_t i);
+/* The label of the horizontal axis, in a grid or with same_x only of the lowest panels. */
+void layout_xlabel(const struct layout *l, struct script *s, size_t i, const char *expression);
 /* The label of the vertical axis, unless it has none; of a colour scale, with the scale, which
  * takes SCALE units right of its panel. gnuplot expressions. */
-enum { SCALE = 142 };
+enum { SCALE = 150 };
 void layout_ylabel(const struct layout *l, struct script *s, size_t i, const char *expression);
 void layout_scale(const struct layout *l, struct script *s, size_t i, const char *expression);
 /* The plot of $line1 to $line<count>: column y over x, with bars between the next two first, and

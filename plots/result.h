@@ -8,8 +8,9 @@
 /* The main curves: see figure_erf. */
 int figure_result(const struct figure_place *to, const struct result *r, struct error *e) MUST_USE;
 
-/* The field by layer, two panels per model: a heat map of s over layer and distance, and 1 - c over
- * the most recent tokens; the main ERF is marked in both. */
+/* The field by layer, two panels per model: a heat map over layer and distance of the gradient's
+ * share by doubling of the distance, and 1 - c over the most recent tokens; the main ERF is marked
+ * in both. */
 int figure_layers(const struct figure_place *to, const struct result *r, struct error *e) MUST_USE;
 
 /* The main ERF over the target's position, and the line of full use; saturated points are

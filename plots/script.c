@@ -62,7 +62,9 @@ void script_palettes(struct script *s)
 
 void script_frame(struct script *s, int grid)
 {
-    fputs("set border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\n", s->plot);
+    fputs("set border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\n"
+          "set style textbox opaque noborder margins 0.2,0.1\n",
+          s->plot);
     if (grid)
         fputs("set grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", s->plot);
 }
@@ -184,6 +186,8 @@ static void write_terminal(FILE *f, const struct figure_style *y)
           "\"tikz\" ? '$\\geq$ ' : "
           "'\xe2\x89\xa5 '\n"
           "negative(s) = format eq \"tikz\" ? '$-'.s.'$' : '\xe2\x88\x92'.s\n"
+          "times(k) = format eq \"tikz\" ? sprintf('$\\times$%d', k) : "
+          "sprintf('\xc3\x97%d', k)\n"
           "power(k) = format eq \"tikz\" ? sprintf('$10^{%d}$', k) : "
           "sprintf('10^{%s%d}', k < 0 ? '\xe2\x88\x92' : '', abs(k))\n",
           f);

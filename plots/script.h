@@ -14,7 +14,8 @@ enum { SCRIPT_LABEL_CHARACTERS = 48 };
 enum { TEXT = 18, WIDTH = 1600 };
 
 /* The parts of a script, in order. In strings of `plot`, m("...") is a formula, minus a minus sign,
- * negative("2") is -2, power(3) is 10^3, and user texts are variables of `settings`. */
+ * negative("2") is -2, power(3) is 10^3, times(3) is x3, and user texts are variables of
+ * `settings`. */
 struct script {
     FILE *settings, *data, *plot;
     const struct figure_style *style;

@@ -291,7 +291,7 @@ static void marks_at_the_frame_are_counted(void **state)
     curves[2].erf = POSITIONS - 2;
     curves[3].erf = POSITIONS, curves[3].saturated = 1;
     script = script_of(folder, curves, 4);
-    assert_int_equal(times(script, "set label \"3\" at graph"), 2); /* in both panels */
+    assert_int_equal(times(script, "set label times(3) at graph"), 2); /* in both panels */
     assert_int_equal(times(script, " $mark1 using"), 2);
     assert_int_equal(times(script, " $mark2 using") + times(script, " $mark3 using") +
                          times(script, " $mark4 using"),
@@ -303,7 +303,7 @@ static void marks_at_the_frame_are_counted(void **state)
     assert_null(strstr(script, "keyentry with vectors"));
     free(script);
     script = script_of(folder, &curves[3], 1);
-    assert_int_equal(times(script, "set label \"1\" at graph"), 2);
+    assert_int_equal(times(script, "set label times(1) at graph"), 2);
     assert_null(strstr(script, " $mark1 using"));
     free(script);
 }

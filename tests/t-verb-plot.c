@@ -104,6 +104,28 @@ static void figures_are_those_of_the_run(void **state)
     }
 }
 
+/* The map of layers holds shares by doubling of the distance: of the last token, which is a whole
+ * doubling, its own share; its colours span three decades at most. */
+static void layers_are_told_apart(void **state)
+{
+    char *layers = script_of("all/layers.gp"), *curves = script_of("all/erf.gp"),
+         *map = strstr(layers, "$map1 << EOD\n"), *last = strstr(curves, "$curve1 << EOD\n"),
+         *range = strstr(layers, "set cbrange [");
+    double low, high;
+
+    (void)state;
+    assert_true(map && last && range && strstr(layers, "set logscale cb\n"));
+    last = strstr(last, "\n63 ");
+    assert_non_null(last);
+    assert_float_equal(strtod(strchr(map, '\n') + 1, NULL), strtod(last + 4, NULL),
+                       1e-3 * strtod(last + 4, NULL));
+    assert_int_equal(sscanf(range, "set cbrange [%lf:%lf]", &low, &high), 2);
+    assert_true(low > 0 && high >= 2 * low && high <= 1001 * low);
+    assert_non_null(strstr(layers, "$numbers1 using 1:2:(sprintf('%d', $3)) with labels"));
+    free(layers);
+    free(curves);
+}
+
 static void options_are_applied(void **state)
 {
     (void)state;
@@ -566,6 +588,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_is_drawn_whole),
         cmocka_unit_test(figures_are_those_of_the_run),
+        cmocka_unit_test(layers_are_told_apart),
         cmocka_unit_test(options_are_applied),
         cmocka_unit_test(sizes_are_those_asked_for),
         cmocka_unit_test(options_are_refused),
