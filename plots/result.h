@@ -13,8 +13,8 @@ int figure_result(const struct figure_place *to, const struct result *r, struct 
  * in both. */
 int figure_layers(const struct figure_place *to, const struct result *r, struct error *e) MUST_USE;
 
-/* The main ERF over the target's position, and the line of full use; saturated points are
- * hollow. */
+/* The main ERF over the target's position, the models side by side, and the line of full use;
+ * saturated ones have an arrow. */
 int figure_targets(const struct figure_place *to, const struct result *r, struct error *e) MUST_USE;
 
 /* The attention ERF of every head, one panel per model: by head, coloured by layer, with the heads'

@@ -126,6 +126,27 @@ static void layers_are_told_apart(void **state)
     free(curves);
 }
 
+/* Models with one field at a target do not hide each other: their points lie side by side, around
+ * the target; only saturated fields have arrows. */
+static void targets_are_side_by_side(void **state)
+{
+    char *script = script_of("all/targets.gp"),
+         *line[2] = {strstr(script, "$line1 << EOD\n"), strstr(script, "$line2 << EOD\n")};
+    double at[2], low, high;
+
+    (void)state;
+    assert_true(line[0] && line[1]);
+    for (int i = 0; i < 2; i++)
+        at[i] = strtod(strchr(line[i], '\n') + 1, NULL);
+    assert_true(at[0] < 16 && at[1] > 16 && fabs(at[0] * at[1] - 256) < 1e-6);
+    assert_int_equal(sscanf(strstr(script, "set xrange ["), "set xrange [%lf:%lf]", &low, &high),
+                     2);
+    assert_true(low < at[0] && high > 64 * at[1] / 16);
+    assert_non_null(strstr(script, "1:($5 == 1 ? $2 : NaN):(0):("));
+    assert_non_null(strstr(script, "a lower bound: all tokens needed"));
+    free(script);
+}
+
 static void options_are_applied(void **state)
 {
     (void)state;
@@ -589,6 +610,7 @@ int main(void)
         cmocka_unit_test(a_folder_is_drawn_whole),
         cmocka_unit_test(figures_are_those_of_the_run),
         cmocka_unit_test(layers_are_told_apart),
+        cmocka_unit_test(targets_are_side_by_side),
         cmocka_unit_test(options_are_applied),
         cmocka_unit_test(sizes_are_those_asked_for),
         cmocka_unit_test(options_are_refused),
