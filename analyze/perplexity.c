@@ -58,6 +58,16 @@ double perplexity_margin(const struct perplexity_difference *d, size_t count)
     return high * d->std_error;
 }
 
+void share_interval(double *lo, double *hi, double share, size_t count)
+{
+    const double z = 1.959963984540054, n = (double)count, of = 1 + z * z / n;
+    double middle = (share + z * z / (2 * n)) / of,
+           half = z / of * sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+
+    *lo = fmin(fmax(middle - half, 0), share); /* exactly 0 and 1 for these shares */
+    *hi = fmax(fmin(middle + half, 1), share);
+}
+
 size_t context_needed(const double *nll, size_t contexts, size_t stride, double within)
 {
     size_t j = 0;

@@ -35,6 +35,10 @@ struct perplexity_difference perplexity_compare(const double *a, const double *b
 /* Half of its 95 % interval, by the same distribution; NaN for one target. */
 double perplexity_margin(const struct perplexity_difference *d, size_t count);
 
+/* Wilson's 95 % interval of a share among `count` > 0 independent draws: the shares p for which the
+ * observed one is within 1.96 sqrt(p (1 - p) / count). */
+void share_interval(double *lo, double *hi, double share, size_t count);
+
 /* Which context, of `contexts` ascending ones, a target needs: the index of the first at which its
  * NLL is at most `within` above that at the last one. Its NLLs are `stride` apart. */
 size_t context_needed(const double *nll, size_t contexts, size_t stride, double within);

@@ -10,6 +10,7 @@
 struct gain_point {
     double context; /* inputs */
     double enough; /* share of the targets */
+    double lo, hi; /* its interval; equal: none */
 };
 
 /* One model. */
@@ -27,8 +28,8 @@ struct gain_lines {
 };
 
 /* The share of targets for which a context is enough, over the context on a logarithmic axis, one
- * line per model, the models' L_tr marked; enough means within `within` nats of the NLL at the
- * longest context. Returns as figure_draw (plots/draw.h). */
+ * line per model with intervals, the models' L_tr marked; enough means within `within` nats of the
+ * NLL at the longest context. Returns as figure_draw (plots/draw.h). */
 int figure_gain(const struct figure_place *to, const struct gain_lines *u,
                 struct error *e) MUST_USE;
 

@@ -1,26 +1,22 @@
 /* Perplexity over the context, one line per model. */
 #include "plots/ppl.h"
 
-#include "plots/layout.h"
+#include "plots/places.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { TICKS_MAX = 64 };
-
 /* Larger perplexities are not drawn: they are of no interest, and soon beyond a double's range. */
 static const double most_nll = 200;
 
-/* Ranges of what is drawn. */
+/* What is drawn, and its ranges with the bars. */
 struct extent {
     double left, right; /* contexts and L_tr */
     double low, high; /* perplexities */
-    double least, most; /* ratios with their intervals */
-    double tick[TICKS_MAX]; /* the contexts, ascending; truncated if too many */
-    size_t ticks;
+    double least, most; /* ratios */
+    struct places contexts;
     struct axis x;
     struct verticals trained;
-    double gap; /* the smallest gap between two of them, as the logarithm of their ratio */
 };
 
 static int is_drawn(const struct ppl_point *p)
@@ -36,23 +32,17 @@ static double ratio_of(const struct ppl_point *p, double errors)
     return fabs(change) <= most_nll ? exp(change) : NAN;
 }
 
-/* Adds a context to the ticks, in order, each once. */
-static void add_tick(struct extent *u, double context)
+/* exp(NLL), moved by this many standard errors. */
+static double perplexity_at(const struct ppl_point *p, double errors)
 {
-    size_t at = 0;
+    double error = isnan(p->std_error) ? 0 : p->std_error;
 
-    while (at < u->ticks && u->tick[at] < context)
-        at++;
-    if ((at < u->ticks && u->tick[at] == context) || u->ticks == TICKS_MAX)
-        return;
-    for (size_t i = u->ticks++; i > at; i--)
-        u->tick[i] = u->tick[i - 1];
-    u->tick[at] = context;
+    return exp(fmin(p->nll + errors * error, most_nll));
 }
 
 static struct extent extent_of(const struct ppl_lines *f)
 {
-    struct extent u = {.left = INFINITY, .low = INFINITY, .least = 1, .most = 1, .gap = INFINITY};
+    struct extent u = {.left = INFINITY, .low = INFINITY, .least = 1, .most = 1};
 
     for (size_t i = 0; i < f->count; i++) {
         const struct ppl_line *l = &f->lines[i];
@@ -61,47 +51,38 @@ static struct extent extent_of(const struct ppl_lines *f)
             const struct ppl_point *p = &l->points[j];
 
             u.left = fmin(u.left, p->context), u.right = fmax(u.right, p->context);
-            add_tick(&u, p->context);
+            places_add(&u.contexts, p->context);
             if (!is_drawn(p))
                 continue;
-            u.low = fmin(u.low, exp(p->nll)), u.high = fmax(u.high, exp(p->nll));
+            u.low = fmin(u.low, perplexity_at(p, -1.96));
+            u.high = fmax(u.high, perplexity_at(p, 1.96));
             u.least = fmin(u.least, ratio_of(p, -1.96)),
             u.most = fmax(u.most, ratio_of(p, 1.96)); /* NaN is ignored */
         }
         if (l->train_length > 0)
             u.left = fmin(u.left, l->train_length), u.right = fmax(u.right, l->train_length);
     }
-    for (size_t i = 1; i < u.ticks; i++)
-        u.gap = fmin(u.gap, log(u.tick[i] / u.tick[i - 1]));
     if (u.high == 0)
         u.low = 1, u.high = 10;
     return u;
 }
 
-/* Points: context, offset to keep lines apart; perplexity with bar; ratio with interval. */
-static void write_data(struct script *s, const struct ppl_lines *figure, const struct extent *u,
-                       struct key *key)
+/* Points: context, moved aside; perplexity with bar; ratio with interval. */
+static void write_data(struct script *s, const struct ppl_lines *figure, const struct extent *u)
 {
-    double step = figure->count > 1
-                      ? fmin(0.006 * log(u->right / u->left), 0.5 * u->gap / (double)figure->count)
-                      : 0;
+    double step = places_step(&u->contexts, &u->x, figure->count);
 
     for (size_t i = 0; i < figure->count; i++) {
         const struct ppl_line *l = &figure->lines[i];
-        double aside = u->right > u->left
-                           ? exp(step * ((double)i - ((double)figure->count - 1) / 2))
-                           : 1;
 
-        key_line(key, s, i, l->label, "");
         fprintf(s->data, "$line%zu << EOD\n", i + 1);
         for (size_t j = 0; j < l->count; j++) {
             const struct ppl_point *p = &l->points[j];
-            double bar = isnan(p->std_error) ? 0 : 1.96 * p->std_error;
 
-            fprintf(s->data, "%.10g", p->context * aside);
+            fprintf(s->data, "%.10g", p->context * places_aside(step, i, figure->count));
             if (is_drawn(p))
-                fprintf(s->data, " %.10g %.10g %.10g", exp(p->nll), exp(p->nll - bar),
-                        exp(p->nll + bar));
+                fprintf(s->data, " %.10g %.10g %.10g", perplexity_at(p, 0), perplexity_at(p, -1.96),
+                        perplexity_at(p, 1.96));
             else
                 fputs(" NaN NaN NaN", s->data);
             if (is_drawn(p) && !isnan(p->change))
@@ -135,7 +116,7 @@ static void begin_panel(struct script *s, const struct layout *l, size_t panel,
     layout_panel(l, s, panel);
     fprintf(s->plot, "set logscale x\nset xrange [%.10g:%.10g]\nset xlabel \"%s\"\n", u->x.low,
             u->x.high, figure->axis);
-    ticks_at(s, &u->x, u->tick, u->ticks);
+    ticks_at(s, &u->x, u->contexts.at, u->contexts.count);
     verticals_draw(s, &u->trained, 0);
 }
 
@@ -147,7 +128,7 @@ static int has_changes(const struct ppl_lines *figure)
     return 0;
 }
 
-/* "over that at 128 tokens", or at each line's own. */
+/* The heading of ratios: over the perplexity at 128 tokens, or at each line's own. */
 static void describe_reference(char *text, size_t size, const struct ppl_lines *figure)
 {
     double one = 0;
@@ -160,9 +141,10 @@ static void describe_reference(char *text, size_t size, const struct ppl_lines *
         one = own > 0 ? own : one;
     }
     if (several)
-        snprintf(text, size, "Perplexity over that at each model's training length");
+        snprintf(text, size,
+                 "Perplexity over that at each model's training length; bars: 95 %% of pairs");
     else
-        snprintf(text, size, "Perplexity over that at %.0f tokens", one);
+        snprintf(text, size, "Perplexity over that at %.0f tokens; bars: 95 %% of pairs", one);
 }
 
 static int write_ppl(struct script *s, const void *context, struct error *e)
@@ -172,16 +154,15 @@ static int write_ppl(struct script *s, const void *context, struct error *e)
     struct key key = {0};
     int perplexity = figure_has_panel(s->style->panels, "ppl"),
         ratio = figure_has_panel(s->style->panels, "ratio") && has_changes(figure);
-    char described[96];
-    const char *const headings[] = {"Perplexity; bars: 1.96 standard errors", described};
+    char described[128], drawn[256];
+    const char *const headings[] = {drawn, described};
     struct layout l = {.panels = (size_t)(perplexity + ratio),
                        .columns = 2,
                        .high = 620,
                        .left = 104,
                        .right = 34,
                        .above = 8,
-                       .title = figure->title,
-                       .headings = ratio ? headings + !perplexity : NULL,
+                       .headings = headings + !perplexity,
                        .key = &key};
 
     if (!perplexity && !ratio)
@@ -189,10 +170,12 @@ static int write_ppl(struct script *s, const void *context, struct error *e)
                        "the FILE of `reach ppl "
                        "--per-token` beside ppl.csv)");
     describe_reference(described, sizeof described, figure);
-    write_data(s, figure, &u, &key);
+    snprintf(drawn, sizeof drawn, "%s; bars: 1.96 standard errors", figure->title);
     script_lines(s, figure->count);
-    double room = u.right > u.left ? pow(u.right / u.left, 0.05) : 2;
-    u.x = axis_logarithmic('x', u.left / room, u.right * room, layout_across(&l, s));
+    u.x = places_axis(u.left, u.right, layout_across(&l, s), figure->count);
+    write_data(s, figure, &u);
+    for (size_t i = 0; i < figure->count; i++)
+        key_line(&key, s, i, figure->lines[i].label, "");
     for (size_t i = 0; i < figure->count; i++)
         verticals_add_length(&u.trained, &u.x, figure->lines[i].train_length);
     l.lines = u.trained.lines;
@@ -208,8 +191,7 @@ static int write_ppl(struct script *s, const void *context, struct error *e)
     }
     if (ratio) {
         begin_panel(s, &l, (size_t)perplexity, figure, &u);
-        layout_ylabel(&l, s, (size_t)perplexity,
-                      "\"ratio of perplexities; bars: \".t(\"95 % of pairs\")");
+        layout_ylabel(&l, s, (size_t)perplexity, "\"ratio of perplexities\"");
         layout_level(s, 1);
         write_range(s, &l, u.least, u.most);
         layout_lines(s, figure->count, 1, 5, 1, !perplexity);

@@ -1,6 +1,6 @@
 #include "plots/validation.h"
 
-#include "plots/layout.h"
+#include "plots/places.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +8,8 @@
 /* Ranges of what is drawn. */
 struct extent {
     double left, right, low, high, least, most; /* kept, size, gradient */
+    struct places kept;
+    int reaches_zero; /* 1: an interval does */
 };
 
 static int is_drawn(const struct validation_point *p)
@@ -17,17 +19,19 @@ static int is_drawn(const struct validation_point *p)
 
 static struct extent extent_of(const struct validation_lines *f)
 {
-    struct extent u = {INFINITY, 0, f->within, f->within, INFINITY, 0};
+    struct extent u = {.left = INFINITY, .low = f->within, .high = f->within, .least = INFINITY};
 
     for (size_t i = 0; i < f->count; i++)
         for (size_t j = 0; j < f->lines[i].count; j++) {
             const struct validation_point *p = &f->lines[i].points[j];
 
             u.left = fmin(u.left, p->kept), u.right = fmax(u.right, p->kept);
+            places_add(&u.kept, p->kept);
             if (!is_drawn(p))
                 continue;
             u.low = fmin(u.low, p->lo > 0 ? p->lo : p->size),
             u.high = fmax(u.high, fmax(p->size, p->hi));
+            u.reaches_zero |= p->lo <= 0;
             u.least = fmin(u.least, p->gradient), u.most = fmax(u.most, p->gradient);
         }
     u.low = fmax(u.low, u.high * 1e-4); /* lower values are noise */
@@ -37,10 +41,15 @@ static struct extent extent_of(const struct validation_lines *f)
     return u;
 }
 
-static void write_data(struct script *s, const struct validation_lines *figure, struct key *key)
+/* Tokens kept, moved aside; size of the change, its interval down to the end of the axis at least;
+ * share of the gradient. */
+static void write_data(struct script *s, const struct validation_lines *figure, double step,
+                       double least, struct key *key)
 {
     for (size_t i = 0; i < figure->count; i++) {
         const struct validation_line *l = &figure->lines[i];
+
+        double aside = places_aside(step, i, figure->count);
 
         key_line(key, s, i, l->label, "");
         fprintf(s->data, "$line%zu << EOD\n", i + 1);
@@ -48,10 +57,10 @@ static void write_data(struct script *s, const struct validation_lines *figure, 
             const struct validation_point *p = &l->points[j];
 
             if (is_drawn(p))
-                fprintf(s->data, "%.10g %.10g %.10g %.10g %.10g\n", p->kept, p->size,
-                        p->lo > 0 ? p->lo : 1e-30, isnan(p->hi) ? p->size : p->hi, p->gradient);
+                fprintf(s->data, "%.10g %.10g %.10g %.10g %.10g\n", p->kept * aside, p->size,
+                        fmax(p->lo, least), isnan(p->hi) ? p->size : p->hi, p->gradient);
             else
-                fprintf(s->data, "%.10g NaN NaN NaN NaN\n", p->kept);
+                fprintf(s->data, "%.10g NaN NaN NaN NaN\n", p->kept * aside);
         }
         fputs("EOD\n", s->data);
     }
@@ -79,8 +88,11 @@ static int write_validation(struct script *s, const void *context, struct error 
     struct key key = {0};
     int by_kept = figure_has_panel(s->style->panels, "size"),
         by_share = figure_has_panel(s->style->panels, "share");
-    const char *const headings[] = {"Loss with other text before the last k tokens",
-                                    "The same by the gradient of that text"};
+    const char *const headings[] = {
+        u.reaches_zero
+            ? "Loss with other text before the last k tokens; bars: 95 %, at the frame down to 0"
+            : "Loss with other text before the last k tokens; bars: 95 %",
+        "The same by the gradient of that text"};
     struct layout l = {.panels = (size_t)(by_kept + by_share),
                        .columns = 2,
                        .high = 620,
@@ -90,12 +102,12 @@ static int write_validation(struct script *s, const void *context, struct error 
                        .headings = headings + !by_kept,
                        .key = &key};
 
-    write_data(s, figure, &key);
     script_lines(s, figure->count);
-    struct axis kept = axis_with_room('x', u.left, u.right, layout_across(&l, s)),
+    struct axis kept = places_axis(u.left, u.right, layout_across(&l, s), figure->count),
                 share = axis_with_room('x', u.least, u.most, kept.size),
                 y = axis_with_room('y', u.low, u.high, 0);
     struct verticals trained = {.count = 0};
+    write_data(s, figure, places_step(&u.kept, &kept, figure->count), y.low, &key);
     for (size_t i = 0; by_kept && i < figure->count; i++)
         verticals_add_length(&trained, &kept, figure->lines[i].train_length);
     l.lines = trained.lines;
@@ -109,7 +121,7 @@ static int write_validation(struct script *s, const void *context, struct error 
         write_axis(s, &kept);
         write_axis(s, &y);
         fputs("set xlabel \"tokens kept, k\"\n", s->plot);
-        layout_ylabel(&l, s, 0, "\"mean size of the change (nats); bars: 95 %\"");
+        layout_ylabel(&l, s, 0, "\"mean size of the change (nats)\"");
         layout_level(s, figure->within);
         verticals_draw(s, &trained, 0);
         layout_lines(s, figure->count, 1, 2, 1, 1);

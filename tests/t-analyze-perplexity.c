@@ -153,14 +153,35 @@ static void test_windows(void **state)
             }
 }
 
+/* Wilson's interval: its ends are the shares from which the observed one is 1.96 of their own
+ * standard deviations away, or 0 and 1. */
+static void shares_have_intervals(void **state)
+{
+    static const size_t counts[] = {1, 2, 7, 200, 100000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (size_t k = 0; k <= 7; k++) {
+            double n = (double)counts[i], share = (double)(k * counts[i] / 7) / n, end[2];
+
+            share_interval(&end[0], &end[1], share, counts[i]);
+            if (!(end[0] >= 0 && end[0] <= share && share <= end[1] && end[1] <= 1 &&
+                  end[0] < end[1]))
+                fail_msg("%g of %g: [%.17g, %.17g]", share, n, end[0], end[1]);
+            for (int side = 0; side < 2; side++)
+                if (share != side &&
+                    !(fabs(fabs(share - end[side]) -
+                           1.959963984540054 * sqrt(end[side] * (1 - end[side]) / n)) <= 1e-12))
+                    fail_msg("%g of %g: %.17g is not an end", share, n, end[side]);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mean),
-                                       cmocka_unit_test(test_compare),
-                                       cmocka_unit_test(test_pairing),
-                                       cmocka_unit_test(test_student),
-                                       cmocka_unit_test(test_margin),
-                                       cmocka_unit_test(test_needed),
-                                       cmocka_unit_test(test_windows)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares_have_intervals), cmocka_unit_test(test_mean),
+        cmocka_unit_test(test_compare),          cmocka_unit_test(test_pairing),
+        cmocka_unit_test(test_student),          cmocka_unit_test(test_margin),
+        cmocka_unit_test(test_needed),           cmocka_unit_test(test_windows)};
     return cmocka_run_group_tests_name("perplexity", tests, NULL, NULL);
 }

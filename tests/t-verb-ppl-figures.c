@@ -244,6 +244,24 @@ static char *points_of(const char *path)
     return points;
 }
 
+/* Each bar of the first line ends inside the axis of the first panel. */
+static void bars_are_inside(const char *path)
+{
+    char *script = slurp(path, NULL), *points = points_of(path), *line, *rest;
+    double low, high, value, from, to;
+
+    assert_non_null(script);
+    assert_int_equal(sscanf(strstr(script, "set yrange ["), "set yrange [%lf:%lf]", &low, &high),
+                     2);
+    for (line = strtok_r(points, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        assert_int_equal(sscanf(line, "%lf %lf %lf", &value, &from, &to), 3);
+        if (!(low < from && from < value && value < to && to < high))
+            fail_msg("%s: %g [%g, %g] on an axis from %g to %g", path, value, from, to, low, high);
+    }
+    free(points);
+    free(script);
+}
+
 /* --gain: what gain.csv says follows from the NLLs of --per-token. */
 static void gain_follows_from_the_targets(void **state)
 {
@@ -319,7 +337,12 @@ static void gain_follows_from_the_targets(void **state)
     }
     assert_true(exists(at("gain/gain.gp")));
     succeed("plot gain/gain.csv -o gain-plot --format svg");
-    assert_true(exists(at("gain-plot/gain.gp")));
+    char *own = points_of(at("gain/gain.gp")), *drawn_again = points_of(at("gain-plot/gain.gp"));
+    assert_string_equal(own, drawn_again); /* intervals of 62 targets too, but at the longest */
+    assert_non_null(strstr(own, " 1 1 1\n"));
+    free(own);
+    free(drawn_again);
+    bars_are_inside(at("gain/ppl.gp"));
     succeed(
         "ppl none --text short --context 3,6 --quiet --force -o gain --format svg"); /* what it had
                                                                                         before does

@@ -89,9 +89,13 @@ int ppl_gain_draw(const struct ppl_run *r, const struct figure_place *to, struct
     for (size_t i = 0; i < r->count && rc == 0; i++) {
         struct gain_point *p = points + i * r->result_count;
 
-        for (size_t j = 0; j < r->result_count; j++)
-            p[j] = (struct gain_point){(double)r->models[i].results[j].context,
-                                       r->models[i].results[j].enough};
+        for (size_t j = 0; j < r->result_count; j++) {
+            const struct ppl_result *at = &r->models[i].results[j];
+
+            p[j] = (struct gain_point){(double)at->context, at->enough, at->enough, at->enough};
+            if (j + 1 < r->result_count) /* the longest is enough by definition */
+                share_interval(&p[j].lo, &p[j].hi, at->enough, at->perplexity.tokens);
+        }
         lines[i] = (struct gain_line){r->models[i].argument->name, p, r->result_count,
                                       r->models[i].train_length};
     }
