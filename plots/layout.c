@@ -35,6 +35,12 @@ void key_line(struct key *k, struct script *s, size_t i, const char *label, cons
     key_add(k, s, label, note);
 }
 
+void key_fill(const struct key *k, struct script *s, size_t entries)
+{
+    for (; k->group && k->rows && entries % k->rows; entries++)
+        script_add(s, " keyentry with lines lt nodraw title ' '");
+}
+
 /* Splits a text at blanks into lines of at most `width` units, begin[i] to begin[i + 1]; how
  * many. */
 static int wrap(const char *text, double width, size_t begin[LINES_MAX + 1])
@@ -109,6 +115,11 @@ static int is_below(const struct layout *l, const struct script *s)
            (!s->style->legend || strcmp(s->style->legend, legend_places[0]) == 0);
 }
 
+static size_t columns_in(size_t entries, size_t rows)
+{
+    return (entries + rows - 1) / rows;
+}
+
 /* As many columns of entries as fit. */
 static double lay_key(const struct layout *l, const struct script *s)
 {
@@ -120,6 +131,13 @@ static double lay_key(const struct layout *l, const struct script *s)
     columns = columns < 1 ? 1 : columns > 6 ? 6 : columns;
     columns = columns < l->key->count ? columns : l->key->count;
     l->key->rows = (l->key->count + columns - 1) / columns;
+    while (l->key->group && columns > 1 &&
+           columns_in(l->key->group, l->key->rows) +
+                   columns_in(l->key->count - l->key->group, l->key->rows) >
+               columns)
+        l->key->rows++;
+    if (columns == 1)
+        l->key->group = 0;
     return KEY_ROW * (double)l->key->rows + EDGE;
 }
 

@@ -10,10 +10,13 @@ struct key {
     size_t count; /* entries; 0: none */
     double widest; /* units of the longest text */
     size_t characters; /* of the entry with the most */
+    size_t group; /* the entries before this one have columns of their own; 0: no groups */
     size_t rows; /* set by layout_make */
 };
 /* Adds an entry with its label and the text after it. */
 void key_add(struct key *k, const struct script *s, const char *label, const char *note);
+/* Blank entries after these, so that a group fills its columns. */
+void key_fill(const struct key *k, struct script *s, size_t entries);
 /* The same for line i, from 0, whose label becomes the variable label<i + 1>. */
 void key_line(struct key *k, struct script *s, size_t i, const char *label, const char *note);
 

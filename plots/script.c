@@ -28,24 +28,34 @@ static const unsigned char in_order[][3] = {{0x0D, 0x08, 0x87}, {0x46, 0x03, 0x9
                                             {0xE5, 0x6B, 0x5D}};
 enum { IN_ORDER = sizeof in_order / sizeof *in_order };
 
+/* Line style `first` + i of `count`. */
+static void write_line(struct script *s, size_t first, size_t i, size_t count, int sequential)
+{
+    double at = count > 1 ? (double)i * (IN_ORDER - 1) / (double)(count - 1) : 0;
+    const unsigned char *low = in_order[(int)at],
+                        *high = in_order[at < IN_ORDER - 1 ? (int)at + 1 : IN_ORDER - 1];
+    int rgb[3];
+
+    for (int k = 0; k < 3; k++)
+        rgb[k] = (int)(low[k] + (at - floor(at)) * (high[k] - low[k]) + 0.5);
+    fprintf(s->settings, "set style line %zu lw 2.6*line_width pt %d ps mark dt %s lc rgb ",
+            first + i, points[i % KINDS], dashes[i % KINDS]);
+    if (sequential)
+        fprintf(s->settings, "\"#%02X%02X%02X\"\n", rgb[0], rgb[1], rgb[2]);
+    else /* after eight, another colour for each dash */
+        fprintf(s->settings, "\"%s\"\n", colours[(i + i / KINDS) % KINDS]);
+}
+
 void script_lines(struct script *s, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        double at = count > 1 ? (double)i * (IN_ORDER - 1) / (double)(count - 1) : 0;
-        const unsigned char *low = in_order[(int)at],
-                            *high = in_order[at < IN_ORDER - 1 ? (int)at + 1 : IN_ORDER - 1];
-        int rgb[3];
+    for (size_t i = 0; i < count; i++)
+        write_line(s, 1, i, count, s->style->sequential);
+}
 
-        for (int k = 0; k < 3; k++)
-            rgb[k] = (int)(low[k] + (at - floor(at)) * (high[k] - low[k]) + 0.5);
-        fprintf(s->settings, "set style line %zu lw 2.6*line_width pt %d ps mark ", i + 1,
-                points[i % KINDS]);
-        fprintf(s->settings, "dt %s lc rgb ", dashes[i % KINDS]);
-        if (s->style->sequential)
-            fprintf(s->settings, "\"#%02X%02X%02X\"\n", rgb[0], rgb[1], rgb[2]);
-        else /* after eight, another colour for each dash */
-            fprintf(s->settings, "\"%s\"\n", colours[(i + i / KINDS) % KINDS]);
-    }
+void script_lines_in_order(struct script *s, size_t first, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        write_line(s, first, i, count, 1);
 }
 
 void script_palettes(struct script *s)

@@ -49,6 +49,8 @@ double text_width_of(const char *text, size_t limit);
 /* Line styles 1 to `count`, for `ls`: of eight that follow each other each has its own dash and
  * point type. */
 void script_lines(struct script *s, size_t count);
+/* Line styles from `first` on in one scale of colours, dark to light. */
+void script_lines_in_order(struct script *s, size_t first, size_t count);
 /* For `set palette @map_palette` of heat maps, dark to light with uniform lightness steps;
  * @line_palette for lines and points on white. */
 void script_palettes(struct script *s);

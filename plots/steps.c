@@ -5,79 +5,128 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { SHARES_MAX = 12 };
+
+/* Lines of a panel: a value of each curve with its interval. */
+struct steps_lines {
+    size_t count;
+    double (*value)(const struct figure_curve *c, const double *share, double at);
+    double at[SHARES_MAX]; /* descending: the order of the lines, the highest one first */
+};
 
 struct steps_figure {
     const struct step_curve *curves;
     size_t count;
-    const double *thresholds;
-    size_t threshold_count;
-    size_t recent[SHARES_MAX], recent_count; /* tokens with a drawn share */
+    struct steps_lines fields, shares; /* by threshold; by the number of most recent tokens */
 };
 
-/* Step, ERF at every threshold, interval of the first; step, c of the most recent tokens. Returns
- * the largest field. */
-static double write_data(FILE *f, const struct steps_figure *u, double *least)
+/* The field at a threshold of the curve `share`, or of an end of its band: a higher curve reaches
+ * the threshold sooner. */
+static double field_at(const struct figure_curve *c, const double *share, double threshold)
 {
-    double most = 1;
+    return (double)curve_erf(share, c->positions, threshold);
+}
 
-    *least = INFINITY;
-    fputs("$fields << EOD\n", f);
+/* The share of the most recent tokens. */
+static double share_at(const struct figure_curve *c, const double *share, double recent)
+{
+    return share[c->positions - (size_t)recent];
+}
+
+/* Step; for each line its value and interval. Returns the range of these. */
+static struct axis write_data(FILE *f, const struct steps_figure *u, const struct steps_lines *l,
+                              const char *name)
+{
+    struct axis y = axis_logarithmic('y', INFINITY, 1, 0);
+
+    fprintf(f, "$%s << EOD\n", name);
     for (size_t i = 0; i < u->count; i++) {
         const struct figure_curve *c = u->curves[i].curve;
 
         fprintf(f, "%.10g", u->curves[i].step);
-        for (size_t k = 0; k < u->threshold_count; k++) {
-            double erf = (double)curve_erf(c->c, c->positions, u->thresholds[k]);
+        for (size_t k = 0; k < l->count; k++) {
+            double value = l->value(c, c->c, l->at[k]), one = value, other = value;
 
-            fprintf(f, " %.0f", erf);
-            most = fmax(most, erf), *least = fmin(*least, erf);
+            if (c->c_lo && c->c_hi) {
+                one = l->value(c, c->c_hi, l->at[k]);
+                other = l->value(c, c->c_lo, l->at[k]);
+            }
+            fprintf(f, " %.8g %.8g %.8g", value, fmin(one, other), fmax(one, other));
+            y.low = fmin(y.low, fmin(value, fmin(one, other)));
+            y.high = fmax(y.high, fmax(value, fmax(one, other)));
         }
-        fprintf(f, " %zu %zu\n",
-                curve_erf(c->c_hi ? c->c_hi : c->c, c->positions, u->thresholds[0]),
-                curve_erf(c->c_lo ? c->c_lo : c->c, c->positions, u->thresholds[0]));
-    }
-    fputs("EOD\n$shares << EOD\n", f);
-    for (size_t i = 0; i < u->count; i++) {
-        const struct figure_curve *c = u->curves[i].curve;
-
-        fprintf(f, "%.10g", u->curves[i].step);
-        for (size_t k = 0; k < u->recent_count; k++)
-            fprintf(f, " %.8g", c->c[c->positions - u->recent[k]]);
         fputs("\n", f);
     }
     fputs("EOD\n", f);
-    return most;
+    return y;
 }
 
 static void begin_panel(struct script *s, const struct layout *l, size_t panel,
                         const struct steps_figure *u)
 {
     double first = u->curves[0].step, last = u->curves[u->count - 1].step;
-    int logarithmic = s->style->logarithmic_x;
-    struct axis x = axis_linear('x', first, last, l->across);
+    struct axis x = axis_linear('x', first - 0.04 * (last - first), last + 0.04 * (last - first),
+                                l->across);
 
-    x.logarithmic = logarithmic;
+    x.logarithmic = s->style->logarithmic_x;
     if (!(last > first)) /* one alone */
-        x.low = logarithmic ? first / 2 : first - 1, x.high = logarithmic ? 2 * first : first + 1;
+        x.low = first - 1, x.high = first + 1;
+    if (x.logarithmic) {
+        double room = last > first ? pow(last / first, 0.04) : 2;
+
+        x.low = first / room, x.high = last * room;
+    }
     layout_panel(l, s, panel);
-    fprintf(s->plot, "set xrange [%.10g:%.10g]\nset xlabel \"step of training\"\n", x.low, x.high);
-    if (logarithmic)
+    fprintf(s->plot, "set xrange [%.10g:%.10g]\n", x.low, x.high);
+    layout_xlabel(l, s, panel, "\"step of training\"");
+    if (x.logarithmic)
         fputs("set logscale x\n", s->plot);
     ticks_round(s, &x, 0);
 }
 
-/* Entries of the key for lines in the other panel. */
-static void write_entries(struct script *s, const struct steps_figure *u, int fields, int shares)
+/* Bands, then lines in style `first` and on. */
+static void write_lines(struct script *s, const struct steps_lines *l, const char *name,
+                        size_t first)
 {
-    for (size_t k = 0; fields && k < u->threshold_count; k++)
-        script_add(s, "keyentry with linespoints ls %zu title 'ERF(%.6g)'", k + 1,
-                   u->thresholds[k]);
-    for (size_t k = 0; shares && k < u->recent_count; k++)
-        script_add(s, "keyentry with linespoints ls %zu title 'c of the last %zu'",
-                   u->threshold_count + k + 1, u->recent[k]);
-    script_add_end(s);
+    for (size_t k = 0; k < l->count; k++)
+        script_add(s,
+                   " $%s using 1:%zu:%zu with filledcurves ls %zu fs transparent solid 0.17 "
+                   "noborder notitle",
+                   name, 3 * k + 3, 3 * k + 4, first + k);
+    for (size_t k = 0; k < l->count; k++)
+        script_add(s, " $%s using 1:%zu with linespoints ls %zu notitle", name, 3 * k + 2,
+                   first + k);
+}
+
+static void entry_text(char *text, size_t size, const struct steps_figure *u, int field, size_t k)
+{
+    if (field)
+        snprintf(text, size, "ERF(%.6g)", u->fields.at[k]);
+    else
+        snprintf(text, size, "c of the last %.0f", u->shares.at[k]);
+}
+
+/* Entries of the key for the lines of both panels. */
+static void write_entries(struct script *s, const struct steps_figure *u, const struct key *key,
+                          int fields, int shares)
+{
+    char text[48];
+
+    for (size_t k = 0; fields && k < u->fields.count; k++) {
+        entry_text(text, sizeof text, u, 1, k);
+        script_add(s, " keyentry with linespoints ls %zu title '%s'", k + 1, text);
+    }
+    if (fields)
+        key_fill(key, s, u->fields.count);
+    for (size_t k = 0; shares && k < u->shares.count; k++) {
+        entry_text(text, sizeof text, u, 0, k);
+        script_add(s, " keyentry with linespoints ls %zu title '%s'", u->fields.count + k + 1,
+                   text);
+    }
+    if (shares)
+        key_fill(key, s, u->shares.count);
 }
 
 static int write_steps(struct script *s, const void *figure, struct error *e)
@@ -85,20 +134,30 @@ static int write_steps(struct script *s, const void *figure, struct error *e)
     const struct steps_figure *u = figure;
     int field = figure_has_panel(s->style->panels, "field"),
         share = figure_has_panel(s->style->panels, "share");
-    double least, most = write_data(s->data, u, &least);
-    const char *const headings[] = {"Receptive field", "Share of the most recent tokens"};
+    const char *const headings[] = {"Receptive field; bands: 95 %",
+                                    "Share of the most recent tokens"};
+    struct axis fields = write_data(s->data, u, &u->fields, "fields"), y;
     struct key key = {0};
     FILE *f = s->plot;
 
-    for (size_t k = 0; k < u->threshold_count + u->recent_count; k++)
-        if (k < u->threshold_count ? field : share)
-            key_add(&key, s, k < u->threshold_count ? "ERF(0.999)" : "c of the last 16384", "");
-    script_lines(s, u->threshold_count + u->recent_count);
+    write_data(s->data, u, &u->shares, "shares");
+    for (int panel = 0; panel < 2; panel++)
+        for (size_t k = 0;
+             (panel ? share : field) && k < (panel ? u->shares.count : u->fields.count); k++) {
+            char text[48];
+
+            entry_text(text, sizeof text, u, !panel, k);
+            key_add(&key, s, text, "");
+        }
+    key.group = field && share ? u->fields.count : 0;
+    script_lines_in_order(s, 1, u->fields.count);
+    script_lines_in_order(s, u->fields.count + 1, u->shares.count);
     struct layout l = {.panels = (size_t)(field + share),
                        .columns = 2,
                        .high = 560,
                        .left = 104,
                        .right = 40,
+                       .same_x = 1,
                        .above = 8,
                        .headings = headings + !field,
                        .key = &key};
@@ -106,42 +165,44 @@ static int write_steps(struct script *s, const void *figure, struct error *e)
         return -1;
     script_frame(s, 1);
     if (field) {
-        struct axis y = axis_logarithmic('y', fmax(0.7, least / 1.3), most * 1.3, l.down);
-
+        y = axis_logarithmic('y', fmax(0.7, fields.low / 1.3), fields.high * 1.3, l.down);
         begin_panel(s, &l, 0, u);
         layout_ylabel(&l, s, 0, "\"ERF (tokens)\"");
         fprintf(f, "set logscale y\nset yrange [%.6g:%.6g]\n", y.low, y.high);
         ticks_round(s, &y, 0);
-        script_add(s,
-                   " $fields using 1:%zu:%zu with filledcurves ls 1 fs transparent solid 0.17 "
-                   "noborder notitle",
-                   u->threshold_count + 2, u->threshold_count + 3);
-        for (size_t k = 0; k < u->threshold_count; k++)
-            script_add(s, "$fields using 1:%zu with linespoints ls %zu notitle", k + 2, k + 1);
-        write_entries(s, u, 1, share);
+        write_lines(s, &u->fields, "fields", 1);
+        write_entries(s, u, &key, 1, share);
+        script_add_end(s);
     }
     if (share) {
-        struct axis y = axis_linear('y', 0, 1.02, l.down);
-
+        y = axis_linear('y', 0, 1.04, l.down);
         begin_panel(s, &l, (size_t)field, u);
         layout_ylabel(&l, s, (size_t)field, "\"cumulative normalized gradient \".m(\"c\")");
-        fputs("set yrange [0:1.02]\n", f);
+        fputs("set yrange [0:1.04]\n", f);
         ticks_round(s, &y, 0);
-        for (size_t k = 0; k < u->recent_count; k++)
-            script_add(s, " $shares using 1:%zu with linespoints ls %zu notitle", k + 2,
-                       u->threshold_count + k + 1);
-        write_entries(s, u, 0, !field);
+        write_lines(s, &u->shares, "shares", u->fields.count + 1);
+        if (!field)
+            write_entries(s, u, &key, 0, 1);
+        script_add_end(s);
     }
     layout_end(s);
     return 0;
+}
+
+static int descending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x < y) - (x > y);
 }
 
 int figure_steps(const struct figure_place *to, const struct step_curves *what, struct error *e)
 {
     struct steps_figure figure = {.curves = what->curves,
                                   .count = what->count,
-                                  .thresholds = what->thresholds,
-                                  .threshold_count = what->threshold_count};
+                                  .fields = {.value = field_at},
+                                  .shares = {.value = share_at}};
+    struct steps_lines *fields = &figure.fields, *shares = &figure.shares;
     const struct step_curve *curves = what->curves;
     size_t n = what->count ? curves[0].curve->positions : 0;
 
@@ -155,9 +216,15 @@ int figure_steps(const struct figure_place *to, const struct step_curves *what, 
     if (to->style->logarithmic_x && !(curves[0].step > 0))
         return fail(e, "--xlog: steps.gp begins at step 0 (expected steps above 0, or --only "
                        "without that one)");
-    for (size_t recent = 1; recent < n && figure.recent_count < SHARES_MAX; recent *= 4)
-        figure.recent[figure.recent_count++] = recent;
-    if (figure.recent_count == 0)
-        figure.recent[figure.recent_count++] = n;
+    while (fields->count < what->threshold_count && fields->count < SHARES_MAX) {
+        fields->at[fields->count] = what->thresholds[fields->count];
+        fields->count++;
+    }
+    for (size_t recent = 1; recent < n && shares->count < SHARES_MAX; recent *= 4)
+        shares->at[shares->count++] = (double)recent;
+    if (shares->count == 0)
+        shares->at[shares->count++] = (double)n;
+    qsort(fields->at, fields->count, sizeof *fields->at, descending);
+    qsort(shares->at, shares->count, sizeof *shares->at, descending);
     return script_make(to, write_steps, &figure, e);
 }

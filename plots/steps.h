@@ -17,8 +17,8 @@ struct step_curves {
     size_t threshold_count;
 };
 
-/* ERF at every threshold over the step, with the interval of the main one; and c of the 1, 4,
- * 16 ... most recent tokens. Returns as figure_draw. */
+/* ERF at every threshold over the step, and c of the 1, 4, 16 ... most recent tokens, each with the
+ * curve's band, in one scale of colours a panel. Returns as figure_draw. */
 int figure_steps(const struct figure_place *to, const struct step_curves *what,
                  struct error *e) MUST_USE;
 

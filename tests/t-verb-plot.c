@@ -532,6 +532,31 @@ static void steps_are_in_order(void **state)
     script_only("plot step-20 step-3 -o training --colours sequential");
     script = script_of("training/steps.gp");
     assert_non_null(strstr(script, "$fields << EOD\n3 "));
+    for (size_t i = 0; i < 5; i++) { /* the order of the lines, dark to light, each with its band */
+        static const char *const thresholds[] = {"0.999", "0.99", "0.95", "0.9", "0.5"};
+        char entry[64], band[64];
+
+        snprintf(entry, sizeof entry, "ls %zu title 'ERF(%s)'", i + 1, thresholds[i]);
+        snprintf(band, sizeof band, "$fields using 1:%zu:%zu with filledcurves ls %zu", 3 * i + 3,
+                 3 * i + 4, i + 1);
+        if (!strstr(script, entry) || !strstr(script, band))
+            fail_msg("steps.gp has no \"%s\" with \"%s\"", entry, band);
+    }
+    assert_non_null(strstr(script,
+                           "set style line 1 lw 2.6*line_width pt 7 ps mark dt solid lc rgb "
+                           "\"#0D0887\""));
+    assert_non_null(strstr(script,
+                           "set style line 6 lw 2.6*line_width pt 7 ps mark dt solid lc rgb "
+                           "\"#0D0887\""));
+    assert_non_null(strstr(script, "ls 6 title 'c of the last 16'"));
+    char *row = strchr(strstr(script, "$fields"), '\n') + 1;
+    assert_float_equal(strtod(row, &row), 3, 0); /* the step */
+    for (double value = 1e9, next; *row != '\n'; value = next) {
+        double low, high;
+
+        next = strtod(row, &row), low = strtod(row, &row), high = strtod(row, &row);
+        assert_true(low <= next && next <= high && next <= value);
+    }
     assert_true(strstr(script, "\n20 ") > strstr(script, "\n3 "));
     free(script);
     script = script_of("training/erf.gp");
