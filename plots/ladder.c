@@ -1,42 +1,84 @@
 /* Measured fields of several models below each other. */
 #include "plots/ladder.h"
 
-#include "plots/layout.h"
+#include "plots/frame.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-enum { ROW = 40 }; /* units of a row */
+enum {
+    ROW = 44,
+    MARK = 15,
+    ARROW = 26,
+    SPREAD = 36
+}; /* units: of a row; a mark; an arrow; and
+       of marks in one row */
+static const char bound_title[] = "a lower bound: all tokens";
 
-/* Data of one threshold: field, height, interval. */
-static void write_threshold(FILE *f, const struct ladder *u, size_t k)
+/* How far up the mark of each threshold is moved, in rows: marks of a row that would overlap lie
+ * below each other, in order. `up` [thresholds]. */
+static void find_places(double *up, const struct ladder *u, const struct ladder_row *row,
+                        const struct axis *x)
 {
-    fprintf(f, "$threshold%zu << EOD\n", k + 1);
-    for (size_t i = 0; i < u->count; i++)
-        if (u->rows[i].erf[k] > 0)
-            fprintf(f, "%.10g %zu %.10g %.10g\n", u->rows[i].erf[k], u->count - i,
-                    u->rows[i].erf_lo[k], u->rows[i].erf_hi[k]);
-    fputs("EOD\n", f);
+    size_t first = 0, members = 0;
+    double before = -INFINITY;
+
+    for (size_t k = 0; k <= u->threshold_count; k++) {
+        double at = k < u->threshold_count && row->erf[k] > 0 ? axis_place(x, row->erf[k]) : NAN;
+
+        if (k < u->threshold_count)
+            up[k] = 0;
+        if (k < u->threshold_count && isnan(at))
+            continue;
+        if (k < u->threshold_count && at - before < MARK) {
+            members++;
+        } else { /* the marks before are one group */
+            double apart = members > 1 ? fmin(12, SPREAD / ((double)members - 1)) / ROW : 0,
+                   next = apart * ((double)members - 1) / 2;
+
+            for (size_t i = first; i < k; i++)
+                if (row->erf[i] > 0)
+                    up[i] = next, next -= apart;
+            first = k, members = 1;
+        }
+        before = at;
+    }
 }
 
-/* A line from the first to the last threshold of each row; an arrow if the length was too short. */
+/* Data of each threshold: field, height, interval; an arrow for a field of the whole length. */
+static void write_marks(struct script *s, const struct ladder *u, const struct axis *x, double *up)
+{
+    for (size_t k = 0; k < u->threshold_count; k++) {
+        fprintf(s->data, "$threshold%zu << EOD\n", k + 1);
+        for (size_t i = 0; i < u->count; i++) {
+            const struct ladder_row *row = &u->rows[i];
+
+            find_places(up, u, row, x);
+            if (row->erf[k] > 0)
+                fprintf(s->data, "%.10g %.6g %.10g %.10g\n", row->erf[k],
+                        (double)(u->count - i) + up[k], row->erf_lo[k], row->erf_hi[k]);
+            if (row->erf[k] > 0 && row->saturated[k])
+                fprintf(s->plot, "set arrow from %.10g, %.6g rto graph %.5f, 0 %s\n", row->erf[k],
+                        (double)(u->count - i) + up[k], ARROW / x->size, FRAME_ARROW);
+        }
+        fputs("EOD\n", s->data);
+    }
+}
+
+/* A line from the first to the last threshold of each row, and one between rows. */
 static void write_rows(FILE *f, const struct ladder *u)
 {
     for (size_t i = 0; i < u->count; i++) {
         double low = INFINITY, high = 0;
 
-        for (size_t k = 0; k < u->threshold_count; k++) {
-            double v = u->rows[i].erf[k];
-
-            if (!(v > 0))
-                continue;
-            low = fmin(low, v), high = fmax(high, v);
-            if (u->rows[i].saturated[k])
-                fprintf(f,
-                        "set arrow from %.10g, %zu rto graph 0.03, 0 filled head size graph "
-                        "0.008,20 ls %zu dt solid\n",
-                        v, u->count - i, k + 1);
-        }
+        for (size_t k = 0; k < u->threshold_count; k++)
+            if (u->rows[i].erf[k] > 0)
+                low = fmin(low, u->rows[i].erf[k]), high = fmax(high, u->rows[i].erf[k]);
+        fprintf(f,
+                "set arrow from graph 0, first %.1f to graph 1, first %.1f nohead back lw 0.6 lc "
+                "rgb \"#E6E6E6\"\n",
+                (double)(u->count - i) - 0.5, (double)(u->count - i) - 0.5);
         if (high > low)
             fprintf(
                 f,
@@ -49,24 +91,32 @@ static int write_ladder(struct script *s, const void *figure, struct error *e)
 {
     const struct ladder *u = figure;
     double least = INFINITY, most = fmax(1, u->train_length), widest = 0;
+    double *up = calloc(u->threshold_count ? u->threshold_count : 1, sizeof *up);
+    int saturated = 0;
     struct key key = {0};
     FILE *f = s->plot;
+
+    if (!up)
+        return fail(e, "out of memory for the marks of a figure");
 
     for (size_t i = 0; i < u->count; i++) {
         script_text(s, "label", i + 1, u->rows[i].label);
         widest = fmax(widest, script_width(s, u->rows[i].label));
         for (size_t k = 0; k < u->threshold_count; k++)
-            if (u->rows[i].erf[k] > 0)
+            if (u->rows[i].erf[k] > 0) {
                 least = fmin(least, u->rows[i].erf[k]), most = fmax(most, u->rows[i].erf[k]);
+                saturated |= u->rows[i].saturated[k];
+            }
     }
     least = fmin(least, most);
     for (size_t k = 0; k < u->threshold_count; k++) {
         char name[40];
 
-        write_threshold(s->data, u, k);
         snprintf(name, sizeof name, "ERF(%.6g)", u->thresholds[k]);
         key_add(&key, s, name, "");
     }
+    if (saturated)
+        key_add(&key, s, bound_title, "");
     script_lines(s, u->threshold_count);
     struct layout l = {.panels = 1,
                        .columns = 1,
@@ -77,12 +127,18 @@ static int write_ladder(struct script *s, const void *figure, struct error *e)
                        .above = 8,
                        .title = u->subtitle,
                        .key = &key};
-    struct axis x = axis_logarithmic('x', fmax(0.7, least / 1.3), most * 1.5, layout_across(&l, s));
+    double across = layout_across(&l, s), room = saturated ? ARROW + MARK : MARK,
+           low = fmax(0.7, least / 1.3);
+    struct axis x = axis_logarithmic('x', low,
+                                     most * pow(fmax(most, 2 * low) / low, room / (across - room)),
+                                     across);
     struct verticals trained = {.count = 0};
     verticals_add_length(&trained, &x, u->train_length);
     l.lines = trained.lines;
-    if (layout_make(&l, s, e) != 0)
+    if (layout_make(&l, s, e) != 0) {
+        free(up);
         return -1;
+    }
     layout_panel(&l, s, 0);
     fputs("set grid xtics lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
     fprintf(f,
@@ -93,12 +149,16 @@ static int write_ladder(struct script *s, const void *figure, struct error *e)
     script_row_ticks(s, u->count);
     verticals_draw(s, &trained, 0);
     write_rows(f, u);
+    write_marks(s, u, &x, up);
+    free(up);
     for (size_t k = 0; k < u->threshold_count; k++)
         script_add(s,
                    " $threshold%zu using 1:2%s with %s ls %zu dt solid ps mark%s title "
                    "'ERF(%.6g)'",
                    k + 1, k == u->main ? ":3:4" : "", k == u->main ? "xerrorbars" : "points", k + 1,
                    k == u->main ? "" : "*0.8", u->thresholds[k]);
+    if (saturated)
+        script_add(s, " keyentry with vectors %s title '%s'", FRAME_ARROW, bound_title);
     script_add_end(s);
     layout_end(s);
     return 0;

@@ -147,6 +147,36 @@ static void targets_are_side_by_side(void **state)
     free(script);
 }
 
+/* Marks of a row that would overlap lie below each other, in order; the arrow of a field of the
+ * whole length starts at its mark and ends inside the frame. */
+static void marks_of_a_ladder_are_seen(void **state)
+{
+    static const char head[] = "model,segments,excluded,length,threshold,erf,erf_lo,erf_hi,"
+                               "saturated,target,layer\n",
+                      rows[] = "a,4,0,2048,0.5,10,10,10,0,,\na,4,0,2048,0.9,2040,2040,2040,0,,\n"
+                               "a,4,0,2048,0.99,2047,2047,2047,1,,\n";
+    char text[512], *script, *arrow;
+    double at, up, length, low, high;
+
+    (void)state;
+    snprintf(text, sizeof text, "%s%s", head, rows);
+    scratch_write(base, "near.csv", text, strlen(text));
+    script_only("plot near.csv -o near --width 85mm");
+    script = script_of("near/ladder.gp");
+    assert_non_null(strstr(script, "$threshold1 << EOD\n10 1 10 10\n"));
+    assert_non_null(strstr(script, "$threshold2 << EOD\n2040 1.13636 "));
+    assert_non_null(strstr(script, "$threshold3 << EOD\n2047 0.863636 "));
+    arrow = strstr(script, "set arrow from 2047, ");
+    assert_non_null(arrow);
+    assert_int_equal(sscanf(arrow, "set arrow from %lf, %lf rto graph %lf", &at, &up, &length), 3);
+    assert_float_equal(up, 0.863636, 1e-6);
+    assert_int_equal(sscanf(strstr(script, "set xrange ["), "set xrange [%lf:%lf]", &low, &high),
+                     2);
+    assert_true(log(at / low) / log(high / low) + length < 1);
+    assert_non_null(strstr(script, "a lower bound: all tokens"));
+    free(script);
+}
+
 static void options_are_applied(void **state)
 {
     (void)state;
@@ -636,6 +666,7 @@ int main(void)
         cmocka_unit_test(figures_are_those_of_the_run),
         cmocka_unit_test(layers_are_told_apart),
         cmocka_unit_test(targets_are_side_by_side),
+        cmocka_unit_test(marks_of_a_ladder_are_seen),
         cmocka_unit_test(options_are_applied),
         cmocka_unit_test(sizes_are_those_asked_for),
         cmocka_unit_test(options_are_refused),
