@@ -2,6 +2,7 @@
 #include "model/catalogue.h"
 
 #include "model/layout.h"
+#include "model/outer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,10 +29,8 @@ static const struct refusal refusals[] = {
     {"apertus", "its activation, xielu, has parameters of its own"},
     {"apertus1p5", OTHER_INPUTS},
     {"apertus1p5_text", "its activation, xielu, has parameters of its own"},
-    {"aria", OTHER_INPUTS},
     {"axk1", LATENT},
     {"axk2", ATTENTION_GATED},
-    {"aya_vision", OTHER_INPUTS},
     {"bailing_hybrid", LINEAR},
     {"bamba", STATES},
     {"bart", BESIDE},
@@ -47,7 +46,6 @@ static const struct refusal refusals[] = {
     {"camembert", ENCODER},
     {"chatglm", UNSTATED},
     {"cohere2_moe", "it averages the outputs of its experts and of the shared experts"},
-    {"cohere2_vision", OTHER_INPUTS},
     {"cohere_compass_text", THREE},
     {"cpmant", "its positions are biases of segments, and its prompts see both sides"},
     {"data2vec-text", ENCODER},
@@ -66,54 +64,33 @@ static const struct refusal refusals[] = {
     {"ernie", ENCODER},
     {"ernie4_5_vl_moe", OTHER_INPUTS},
     {"ernie4_5_vl_moe_text", THREE},
-    {"exaone4_5", OTHER_INPUTS},
     {"falcon_h1", STATES},
     {"falcon_mamba", STATES},
-    {"fuyu", OTHER_INPUTS},
-    {"gemma3n", "its layers predict and correct several residual streams"},
     {"gemma3n_text", "its layers predict and correct several residual streams"},
-    {"gemma4", OTHER_INPUTS},
     {"gemma4_assistant", DRAFTS},
     {"gemma4_text", HEAD_SIZES},
-    {"gemma4_unified", OTHER_INPUTS},
     {"gemma4_unified_assistant", DRAFTS},
     {"gemma4_unified_text", HEAD_SIZES},
     {"git", OTHER_INPUTS},
-    {"glm4v", OTHER_INPUTS},
-    {"glm4v_moe", OTHER_INPUTS},
-    {"glm4v_moe_text", THREE},
-    {"glm4v_text", THREE},
     {"glm_moe_dsa", LATENT},
-    {"got_ocr2", OTHER_INPUTS},
     {"granitemoehybrid", STATES},
     {"hrm_text", "its layers are run several times over, in cycles"},
     {"hy_v4", LATENT},
-    {"idefics3", OTHER_INPUTS},
-    {"inkling2", OTHER_INPUTS},
-    {"inkling2_loop", OTHER_INPUTS},
     {"inkling2_loop_text", SHORT},
     {"inkling2_text", SHORT},
     {"inkling_text", SHORT},
     {"internlm", UNSTATED},
-    {"internvl", OTHER_INPUTS},
     {"jamba", STATES},
     {"jetmoe", "experts compute its queries"},
-    {"kimi_k25", OTHER_INPUTS},
     {"kimi_linear", LINEAR},
-    {"kimi_vl", OTHER_INPUTS},
     {"kolibri1",
      "its experts are chosen by corrected logits and weighted by the sigmoid of uncorrected ones"},
     {"laguna", ATTENTION_GATED},
     {"lara_mini", LINEAR},
     {"lfm2", CONVOLUTIONS},
     {"lfm2_moe", CONVOLUTIONS},
-    {"lfm2_vl", OTHER_INPUTS},
     {"lfm3", CONVOLUTIONS},
-    {"llama4", SCALED_INPUT},
     {"llama4_text", SCALED_INPUT},
-    {"llava", OTHER_INPUTS},
-    {"llava_next", OTHER_INPUTS},
-    {"llava_onevision", OTHER_INPUTS},
     {"longcat_flash", LATENT},
     {"mamba", STATES},
     {"mamba2", STATES},
@@ -124,15 +101,12 @@ static const struct refusal refusals[] = {
                       "without, and its values a different "
                       "size from its keys"},
     {"minimax", LINEAR},
-    {"minimax_m3_vl", OTHER_INPUTS},
     {"minimax_m3_vl_text", "its queries attend to the keys that an indexer chooses"},
-    {"mistral3", OTHER_INPUTS},
     {"mllama", OTHER_INPUTS},
     {"modernbert", ENCODER},
     {"modernbert-decoder", "its head has an activated layer before it"},
     {"molmo2", OTHER_INPUTS},
     {"moshi", OTHER_INPUTS},
-    {"moss_transcribe_diarize", OTHER_INPUTS},
     {"mpnet", ENCODER},
     {"mt5", BESIDE},
     {"musicgen", BESIDE},
@@ -141,31 +115,14 @@ static const struct refusal refusals[] = {
     {"nemotron-nas", "its layers differ: some have no attention, or one matrix instead of it"},
     {"nemotron_h", STATES},
     {"olmo_hybrid", LINEAR},
-    {"paligemma", OTHER_INPUTS},
     {"pegasus", BESIDE},
     {"phi4_multimodal", OTHER_INPUTS},
     {"plbart", BESIDE},
     {"prophetnet", BESIDE},
     {"qwen", UNSTATED},
-    {"qwen2_5_omni", OTHER_INPUTS},
-    {"qwen2_5_omni_text", THREE},
-    {"qwen2_5_vl", OTHER_INPUTS},
-    {"qwen2_5_vl_text", THREE},
-    {"qwen2_audio", OTHER_INPUTS},
-    {"qwen2_vl", OTHER_INPUTS},
-    {"qwen2_vl_text", THREE},
-    {"qwen3_5", LINEAR},
-    {"qwen3_5_moe", LINEAR},
     {"qwen3_5_moe_text", LINEAR},
     {"qwen3_5_text", LINEAR},
     {"qwen3_next", LINEAR},
-    {"qwen3_omni_moe", OTHER_INPUTS},
-    {"qwen3_omni_moe_text", THREE},
-    {"qwen3_vl", OTHER_INPUTS},
-    {"qwen3_vl_moe", OTHER_INPUTS},
-    {"qwen3_vl_moe_text", THREE},
-    {"qwen3_vl_text", THREE},
-    {"qwen4_exp", LINEAR},
     {"qwen4_exp_text", LINEAR},
     {"recurrent_gemma", RECURRENT},
     {"reformer", "its attention is by hashes and chunks, in reversible layers"},
@@ -176,13 +133,10 @@ static const struct refusal refusals[] = {
     {"roformer", ENCODER},
     {"rwkv", RECURRENT},
     {"sarvam_moe", "its files have their own names and keys, which are not supported yet"},
-    {"smolvlm", OTHER_INPUTS},
     {"step3p5", ATTENTION_GATED},
-    {"step3p7", OTHER_INPUTS},
     {"t5", BESIDE},
     {"trocr", BESIDE},
     {"umt5", BESIDE},
-    {"voxtral", OTHER_INPUTS},
     {"whisper", BESIDE},
     {"xlm", ENCODER},
     {"xlm-roberta", ENCODER},
@@ -196,17 +150,31 @@ static const struct refusal refusals[] = {
     {NULL, NULL},
 };
 
-const struct refusal *refusal_at(int i)
-{
-    return refusals[i].type ? &refusals[i] : NULL;
-}
-
 const char *refusal_of(const char *type)
 {
     for (int i = 0; refusals[i].type; i++)
         if (strcmp(refusals[i].type, type) == 0)
             return refusals[i].why;
     return NULL;
+}
+
+/* In the order of names: those of the table, and those whose language model is refused. */
+int refusal_at(struct refusal *out, int i)
+{
+    for (int r = 0, o = 0;;) {
+        const struct outer *outer;
+        while ((outer = outer_at(o)) && family_of_type(outer->inner))
+            o++;
+        if (!outer && !refusals[r].type)
+            return 0;
+        int both = outer && refusals[r].type,
+            of_table = both ? strcmp(refusals[r].type, outer->type) < 0 : !outer;
+        if (i-- == 0) {
+            *out = of_table ? refusals[r] : (struct refusal){outer->type, refusal_of(outer->inner)};
+            return 1;
+        }
+        of_table ? r++ : o++;
+    }
 }
 
 /* Adds a text, separated by ", ". */

@@ -9,8 +9,8 @@ struct refusal {
     const char *type, *why;
 };
 
-/* Counted from 0; NULL after the last. */
-const struct refusal *refusal_at(int i);
+/* Counted from 0; returns 0 after the last. */
+int refusal_at(struct refusal *out, int i);
 /* Why a model_type is not read; NULL: it is read, or unknown. */
 const char *refusal_of(const char *type);
 

@@ -8,6 +8,7 @@
 #include "model/catalogue.h"
 #include "model/config_keys.h"
 #include "model/layout.h"
+#include "model/outer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@ static const struct family *const families[] = {&family_reach,  &family_bloom,  
                                                 &family_opt,    &family_falcon, &family_megatron,
                                                 &family_fairseq};
 static const struct family *const tables[] = {families_llama_like, families_mixtures,
-                                              families_latents, families_gpt_like};
+                                              families_latents, families_gpt_like,
+                                              families_beside_images};
 
 const struct family *family_at(int i)
 {
@@ -30,6 +32,16 @@ const struct family *family_at(int i)
     for (int t = 0; t < table_count; t++)
         for (const struct family *f = tables[t]; f->name; f++)
             if (i-- == 0)
+                return f;
+    return NULL;
+}
+
+const struct family *family_of_type(const char *type)
+{
+    const struct family *f;
+    for (int i = 0; (f = family_at(i)); i++)
+        for (int j = 0; j < 4 && f->model_types[j]; j++)
+            if (strcmp(f->model_types[j], type) == 0)
                 return f;
     return NULL;
 }
@@ -57,17 +69,16 @@ static const struct family *family_of(struct decoder *d, struct error *e)
         return &family_reach;
     if (config_string_or(d->config, "model_type", "", &type, e))
         return NULL;
-    const struct family *f;
-    for (int i = 0; (f = family_at(i)); i++)
-        for (int j = 0; j < 4 && f->model_types[j]; j++)
-            if (strcmp(f->model_types[j], type) == 0)
-                return f;
+    const struct family *f = family_of_type(type);
+    if (f)
+        return f;
     const char *why = reason(d, type);
     if (*type)
         fail(e,
-             "%s: model_type '%s' is not supported%s%s (expected one that reach families lists, or "
-             "our own layout)",
-             config_path(d->config), type, why ? ": " : "", why ? why : "");
+             "%s: model_type '%s'%s%s%s is not supported%s%s (expected one that reach families "
+             "lists, or our own layout)",
+             config_path(d->config), type, d->outer ? ", of the language model in a '" : "",
+             d->outer ? d->outer->type : "", d->outer ? "'," : "", why ? ": " : "", why ? why : "");
     else
         fail(e,
              "%s: neither format nor model_type says what the model is (expected a model_type that "
@@ -75,59 +86,6 @@ static const struct family *family_of(struct decoder *d, struct error *e)
              "own layout)",
              config_path(d->config));
     return NULL;
-}
-
-/* Checkpoints of several models, of which the one described by text_config is read. */
-static const char *const outer_types[] = {"gemma3", NULL};
-
-const char *family_outer_type(int i)
-{
-    return outer_types[i];
-}
-
-/* Replaces the configuration by text_config, with settings taken from the outer one. */
-static int enter_text_config(struct decoder *d, struct error *e)
-{
-    static const char *const kept[] = {"tie_word_embeddings", "quantization_config"};
-    const char *type = json_string_value(json_object_get(config_root(d->config), "model_type"));
-    json_t *text = json_object_get(config_root(d->config), "text_config"), *copy;
-    size_t i = 0;
-    while (type && outer_types[i] && strcmp(outer_types[i], type) != 0)
-        i++;
-    if (!type || !outer_types[i])
-        return 0;
-    if (!json_is_object(text) || !(copy = json_deep_copy(text)))
-        return fail(e,
-                    "%s: model_type '%s' without a text_config (expected an object that describes "
-                    "its language model)",
-                    config_path(d->config), type);
-    for (size_t j = 0; j < sizeof kept / sizeof *kept; j++) {
-        json_t *value = json_object_get(config_root(d->config), kept[j]);
-        if (value && json_object_set(copy, kept[j], value)) {
-            json_decref(copy);
-            return fail_memory(e, 64, "a configuration");
-        }
-    }
-    if (!json_object_get(copy, "model_type") && strcmp(type, "gemma3") == 0)
-        json_object_set_new(copy, "model_type", json_string("gemma3_text"));
-    struct config *inner = config_from_json(config_path(d->config), copy, e);
-    if (!inner)
-        return -1;
-    config_close(d->config);
-    d->config = inner, d->nested = 1;
-    return 0;
-}
-
-/* 1 if a tensor belongs to a model other than the language model. */
-static int is_beside(const struct decoder *d, const char *name)
-{
-    static const char *const parts[] = {"vision_tower.", "multi_modal_projector."};
-    if (strncmp(name, "model.", 6) == 0)
-        name += 6;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (d->nested && strncmp(name, parts[i], strlen(parts[i])) == 0)
-            return 1;
-    return 0;
 }
 
 static int ends_with(const char *text, const char *end)
@@ -141,7 +99,7 @@ static int refuse_unused(struct decoder *d, const struct family *family, struct 
 {
     for (size_t i = 0; i < tensors_count(d->tensors); i++) {
         const struct tensor *t = tensors_at(d->tensors, i);
-        int ignored = t->used || is_beside(d, t->name);
+        int ignored = t->used || t->beside;
         for (int j = 0; j < 8 && family->ignored_suffixes[j]; j++)
             ignored |= ends_with(t->name, family->ignored_suffixes[j]);
         if (!ignored)
@@ -158,7 +116,7 @@ static int check_merged(const struct decoder *d, struct error *e)
         return -1;
     for (size_t i = 0; i < tensors_count(d->tensors); i++) {
         const struct tensor *t = tensors_at(d->tensors, i);
-        if (t->merged && !t->used)
+        if (t->merged && !t->used && !t->beside)
             return fail(e, "%s: the adapter changes %s, which the model does not use",
                         config_path(d->adapter), t->name);
     }
@@ -224,12 +182,14 @@ static struct decoder *create(const char *path, struct error *e)
 /* Reads the decoder from its configuration and tensors. */
 static int read_model(struct decoder *d, const char *adapter, struct error *e)
 {
-    const struct family *family = enter_text_config(d, e) ? NULL : family_of(d, e);
+    const struct family *family = outer_enter(d, e) ? NULL : family_of(d, e);
 
     if (!family)
         return -1;
     snprintf(d->family, sizeof d->family, "%s", family->name);
     if (adapter && !(d->adapter = adapter_merge(d->tensors, adapter, family->transposed, e)))
+        return -1;
+    if (outer_rename(d, family, e))
         return -1;
     find_declared(d);
     if (config_keys_refuse(d, family, e) ||

@@ -167,7 +167,7 @@ struct decoder {
 
     struct tensors *tensors; /* owned */
     struct config *config; /* owned */
-    int nested; /* 1: the text_config of a checkpoint that also has other models */
+    const struct outer *outer; /* the checkpoint's, if it also has other models (outer.h) */
     struct config *adapter; /* adapter_config.json of the merged adapter; NULL: none; owned */
     char position_text[512]; /* "alibi(delta=0)", "rotary, base 10000", "window 32": for people and
                                 files */

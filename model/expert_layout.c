@@ -273,12 +273,22 @@ struct stacks {
     struct error *e;
 };
 
+/* 1 if the stacked matrices are not [rows, columns], so [columns, rows]. */
+static int are_turned(const struct stacks *s, size_t rows, const char *name)
+{
+    char full[256];
+    snprintf(full, sizeof full, "%s.%s%s", s->stem, name, s->weight);
+    const struct tensor *t = tensors_find(s->d->tensors, full);
+    return t && t->rank == 3 && t->shape[1] != rows;
+}
+
 /* Expert i of those stacked in NAME, and its bias if experts have one. */
 static int read_one(struct linear *out, const struct stacks *s, size_t i, size_t rows,
                     size_t columns, const char *name)
 {
     size_t count = (size_t)s->m->routing.experts;
-    if (family_stacked(&out->weight, s->d, (struct stack){count, rows, columns, s->turned}, i, s->e,
+    int turned = s->turned < 0 ? are_turned(s, rows, name) : s->turned;
+    if (family_stacked(&out->weight, s->d, (struct stack){count, rows, columns, turned}, i, s->e,
                        "%s.%s%s", s->stem, name, s->weight))
         return -1;
     if (!s->m->layout->biased)

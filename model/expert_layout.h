@@ -32,7 +32,8 @@ struct expert_layout {
     const char *factor; /* of the weights; NULL: none */
     double factor_absent;
     int biased; /* 1: router and experts have biases, those of stacked ones as NAME_bias */
-    int turned, alternating; /* turned: stacked matrices are [in, out]; alternating: gate, up */
+    int turned, alternating; /* turned: stacked matrices are [in, out], with -1 where they are not
+                                [out, in]; alternating: gate, up */
     int normalised; /* default of norm_topk_prob; -1: no such key, they are normalised; -2: the key
                        has no effect, they are not */
     /* tensors */

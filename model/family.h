@@ -28,13 +28,13 @@ struct family {
 extern const struct family family_reach, family_bloom, family_mpt, family_opt, family_falcon,
     family_megatron, family_fairseq;
 extern const struct family families_llama_like[], families_mixtures[], families_latents[],
-    families_gpt_like[]; /* to a name that is NULL */
+    families_gpt_like[], families_beside_images[]; /* to a name that is NULL */
 
 /* All families, counted from 0; NULL after the last. */
 const struct family *family_at(int i);
 
-/* Types of checkpoints whose text_config is read as one of them, from 0; NULL after the last. */
-const char *family_outer_type(int i);
+/* The family that reads a model_type; NULL: none. */
+const struct family *family_of_type(const char *type);
 
 /* The config keys of a family's sizes; vocabulary NULL: the family sets it; kv_heads and head_size
  * NULL: as many as heads, hidden / heads. */
@@ -156,6 +156,7 @@ struct rope_keys {
     int mscales; /* 1: only longrope, whose factors on cosine and sine are two members */
     int required; /* 1: rope_parameters or rope_scaling is required, without a default */
     int alpha; /* 1: dynamic scaling with a member alpha changes the base */
+    int sections; /* 1: positions of images have three coordinates (mrope); text has one */
     int by_kind; /* 1: separate settings, and names of the base, for layers with windows */
     const char *local_theta;
     const char *bases; /* key of a list of bases by layer; NULL: none */

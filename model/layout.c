@@ -493,17 +493,6 @@ static int read_block(struct block *b, const struct reading *r)
     return 0;
 }
 
-/* The place of the tensors: in checkpoints of several models one of two. */
-static const char *find_prefix(const struct decoder *d, const struct names *names,
-                               const char *embedding)
-{
-    static const char *const nested[] = {"language_model.model.", "model.language_model."};
-    for (int i = 0; i < 2 && d->nested; i++)
-        if (*family_prefix(d, nested[i], embedding))
-            return nested[i];
-    return family_prefix(d, names->prefix, embedding);
-}
-
 static int set_defaults(struct decoder *d, const char *defaults, struct error *e)
 {
     json_t *values = json_loads(defaults, 0, NULL);
@@ -543,12 +532,10 @@ int layout_read(struct decoder *d, const struct layout *row, struct error *e)
         some_begin(d, row->other_names->prefix))
         chosen.names = *row->other_names;
     snprintf(embedding, sizeof embedding, "%s.weight", names->embedding);
-    r.prefix = find_prefix(d, names, embedding);
+    r.prefix = family_prefix(d, names->prefix, embedding);
     const char *head = names->older_head && family_has(d, "%s.weight", names->older_head)
                            ? names->older_head
                            : names->head;
-    if (d->nested && family_has(d, "language_model.lm_head.weight"))
-        head = "language_model.lm_head";
     if (take_aliases(d, layout->aliases, e) ||
         (layout->defaults && set_defaults(d, layout->defaults, e)))
         return -1;

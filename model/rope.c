@@ -463,7 +463,7 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
          config_real_or(c, key, 0, 1, fraction, &fraction, e)))
         return -1;
     s.base = other_base != 0 ? other_base : s.base;
-    s.kind = rope_kind_named(type);
+    s.kind = keys->sections && strcmp(type, "mrope") == 0 ? ROPE_NONE : rope_kind_named(type);
     if (keys->only_longrope &&
         (strcmp(type, "su") == 0 || strcmp(type, "yarn") == 0)) /* older names of it */
         s.kind = ROPE_LONGROPE;
@@ -538,6 +538,8 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
             family_describe(d, "%d of %d dimensions", size, d->head_size);
         if (s.kind != ROPE_NONE)
             family_describe(d, "%s", text);
+        if (keys->sections)
+            family_describe(d, "mrope of text");
         if (keys->mscales && s.kind == ROPE_LONGROPE)
             family_describe(d, "short_mscale %.10g, long_mscale %.10g", d->rotary[0].factor,
                             d->rotary[0].beyond_factor);
@@ -588,6 +590,8 @@ int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e
         return -1;
     if (count == 0)
         snprintf(d->position_text, sizeof d->position_text, "no positions");
+    if (keys->sections)
+        family_note(d, "positions are those of text, whose three coordinates (mrope) are alike");
     for (int which = 0; which < count; which++)
         if ((keys->by_kind ? find_rope_of_kind(&root, &type, d->config, which, e)
                            : find_rope(&root, &type, d->config, keys->required, e)) ||

@@ -2,6 +2,7 @@
 
 #include "io/checkpoint/checkpoint.h"
 #include "model/catalogue.h"
+#include "model/outer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,20 +29,23 @@ int known_type_at(struct known_type *out, int i)
         }
         return 1;
     }
-    if (i > 0 && !family_outer_type(i - 1)) /* the earlier ones exist */
+    const struct outer *o;
+    int k = 0;
+    while ((o = outer_at(k)) && (!family_of_type(o->inner) || i-- > 0))
+        k++;
+    if (!o)
         return 0;
-    if (!(out->type = family_outer_type(i)))
-        return 0;
-    snprintf(out->positions, sizeof out->positions, "as its text_config");
-    snprintf(out->notes, sizeof out->notes, "only the language model");
+    out->type = o->type;
+    snprintf(out->positions, sizeof out->positions, "as its language model");
+    snprintf(out->notes, sizeof out->notes, "with text alone");
     return 1;
 }
 
 int refused_type_at(const char **type, const char **why, int i)
 {
-    const struct refusal *r = refusal_at(i);
-    if (!r)
+    struct refusal r;
+    if (!refusal_at(&r, i))
         return 0;
-    *type = r->type, *why = r->why;
+    *type = r.type, *why = r.why;
     return 1;
 }

@@ -64,6 +64,54 @@ void change_again(const char *path, const char *value)
     write_changed(scratch_path(scratch_folder, "config.json"), path, value);
 }
 
+int rename_tensors(const char *folder, const char *from, const char *to)
+{
+    char path[4096];
+    size_t size, header = 0;
+    int count = 0;
+    const char *name;
+    json_t *member;
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    unsigned char *file = scratch_read(path, &size);
+    for (size_t i = 0; i < 8; i++)
+        header |= (size_t)file[i] << 8 * i;
+    json_t *old = json_loadb((char *)file + 8, header, 0, NULL), *new = json_object();
+    assert_non_null(old);
+    json_object_foreach(old, name, member)
+    {
+        char other[256];
+        const char *at = strstr(name, from);
+        snprintf(other, sizeof other, "%.*s%s%s", at ? (int)(at - name) : 0, name, at ? to : "",
+                 at ? at + strlen(from) : name);
+        count += at != NULL;
+        assert_int_equal(json_object_set(new, other, member), 0);
+    }
+    char *text = json_dumps(new, JSON_COMPACT);
+    size_t length = strlen(text), data = size - 8 - header;
+    unsigned char *out = malloc(8 + length + data);
+    assert_non_null(out);
+    for (size_t i = 0; i < 8; i++)
+        out[i] = (unsigned char)(length >> 8 * i);
+    memcpy(out + 8, text, length);
+    memcpy(out + 8 + length, file + 8 + header, data);
+    scratch_write(folder, "model.safetensors", out, 8 + length + data);
+    free(out), free(text), free(file);
+    json_decref(old), json_decref(new);
+    return count;
+}
+
+void nest(const char *outer, const char *member)
+{
+    json_t *config = json_load_file(scratch_path(scratch_folder, "config.json"), 0, NULL),
+           *whole = json_pack("{s:s, s:o, s:{s:i}}", "model_type", outer, member, config,
+                              "vision_config", "hidden_size", 8);
+    assert_non_null(whole);
+    char *text = json_dumps(whole, 0);
+    scratch_write(scratch_folder, "config.json", text, strlen(text));
+    free(text);
+    json_decref(whole);
+}
+
 void change_tensor(const char *golden, const char *name, const char *tensor, uint16_t value,
                    size_t count)
 {

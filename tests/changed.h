@@ -12,6 +12,10 @@ const char *changed(const char *golden, const char *path, const char *value);
  * model.safetensors, of 2 bytes each, set to `value`. */
 void change_tensor(const char *golden, const char *name, const char *tensor, uint16_t value,
                    size_t count);
+/* In the folder `from` in names of tensors becomes `to`, once in each; returns how many have it. */
+int rename_tensors(const char *folder, const char *from, const char *to);
+/* The config.json that lies there becomes MEMBER of one of type `outer`. */
+void nest(const char *outer, const char *member);
 /* One more change of the config.json that lies there. */
 void change_again(const char *path, const char *value);
 

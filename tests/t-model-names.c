@@ -20,43 +20,6 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-/* The golden's folder with `from` in names of tensors turned to `to`; returns how many have it. */
-static int rename_tensors(const char *folder, const char *from, const char *to)
-{
-    char path[4096];
-    size_t size, header = 0;
-    int count = 0;
-    const char *name;
-    json_t *member;
-    snprintf(path, sizeof path, "%s/model.safetensors", folder);
-    unsigned char *file = scratch_read(path, &size);
-    for (size_t i = 0; i < 8; i++)
-        header |= (size_t)file[i] << 8 * i;
-    json_t *old = json_loadb((char *)file + 8, header, 0, NULL), *new = json_object();
-    assert_non_null(old);
-    json_object_foreach(old, name, member)
-    {
-        char other[256];
-        const char *at = strstr(name, from);
-        snprintf(other, sizeof other, "%.*s%s%s", at ? (int)(at - name) : 0, name, at ? to : "",
-                 at ? at + strlen(from) : name);
-        count += at != NULL;
-        assert_int_equal(json_object_set(new, other, member), 0);
-    }
-    char *text = json_dumps(new, JSON_COMPACT);
-    size_t length = strlen(text), data = size - 8 - header;
-    unsigned char *out = malloc(8 + length + data);
-    assert_non_null(out);
-    for (size_t i = 0; i < 8; i++)
-        out[i] = (unsigned char)(length >> 8 * i);
-    memcpy(out + 8, text, length);
-    memcpy(out + 8 + length, file + 8 + header, data);
-    scratch_write(folder, "model.safetensors", out, 8 + length + data);
-    free(out), free(text), free(file);
-    json_decref(old), json_decref(new);
-    return count;
-}
-
 /* Names that the library has in memory where its files have others: what is missing of them is
  * refused. */
 static void test_names_in_memory(void **state)

@@ -50,6 +50,7 @@ struct tensor {
     size_t bytes; /* of all elements, row after row, and of their scales */
     int integer; /* 1: an integer or boolean type, or codes; `type` means nothing */
     int companion; /* 1: belongs to a quantised matrix, and will leave the store */
+    int beside; /* 1: of another model in the same checkpoint (model/outer.h) */
     int merged; /* 1: an adapter changed it (io/adapters/adapter.h) */
     int used; /* set by whoever asks for it, so that tensors nobody asked for can be refused by name
                */

@@ -152,13 +152,6 @@ static int finish_dbrx(struct decoder *d, struct error *e)
     .gate_up = {"mlp.experts.gate_up_proj"}, .stacked_down = {"mlp.experts.down_proj"}
 static const struct expert_layout mixtral_experts = {MIXTRAL_EXPERTS, .older_count = "num_experts",
                                                      .other_router = "mlp.gate"};
-#define QWEN_EXPERTS_OF(chooser) \
-    .router = chooser, .parent = "mlp.experts", .gate = "gate_proj", .up = "up_proj", \
-    .down = "down_proj", .gate_up = {"mlp.experts.gate_up_proj"}, \
-    .stacked_down = {"mlp.experts.down_proj"}
-#define QWEN_EXPERTS QWEN_EXPERTS_OF("mlp.gate")
-#define SOME_LAYERS .dense = "mlp_only_layers", .step = "decoder_sparse_step"
-#define BY_GROUPS .scoring = SCORING_SIGMOID, .by_groups = 1, .factor = "routed_scaling_factor"
 static const struct expert_layout qwen2_moe_experts = {QWEN_EXPERTS,
                                                        .count = "num_experts",
                                                        .width = "moe_intermediate_size",

@@ -19,6 +19,15 @@
     .windows = WINDOWS_BUT_EVERY, .window_absent = size, .pattern_absent = number
 #define QK_NORMS .query_norm = "self_attn.q_norm", .key_norm = "self_attn.k_norm"
 
+/* Experts as in Qwen's models with them, which layers have them, and how they are chosen. */
+#define QWEN_EXPERTS_OF(chooser) \
+    .router = chooser, .parent = "mlp.experts", .gate = "gate_proj", .up = "up_proj", \
+    .down = "down_proj", .gate_up = {"mlp.experts.gate_up_proj"}, \
+    .stacked_down = {"mlp.experts.down_proj"}
+#define QWEN_EXPERTS QWEN_EXPERTS_OF("mlp.gate")
+#define SOME_LAYERS .dense = "mlp_only_layers", .step = "decoder_sparse_step"
+#define BY_GROUPS .scoring = SCORING_SIGMOID, .by_groups = 1, .factor = "routed_scaling_factor"
+
 #define ROW(row) \
     .name = #row, .model_types = {#row}, .layout = &row, \
     .ignored_suffixes = {".rotary_emb.inv_freq"}

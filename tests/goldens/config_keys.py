@@ -38,18 +38,27 @@ from transformers.models.auto.modeling_auto import (MODEL_FOR_CAUSAL_LM_MAPPING_
                                                     MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES)
 from transformers.utils import logging
 
+import outer_models
 from family_cases import FAMILY_CASES
 
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "config_keys.csv")
 TYPES = os.path.join(os.path.dirname(TABLE), "model_types.txt")      # of causal language models, as of the table
 FAMILIES = sorted({case.family for case in FAMILY_CASES})
+OUTER = {case.family: case.outer for case in FAMILY_CASES if case.outer}     # of the language models of checkpoints that also have others
 ROPE = ("rope_scaling", "rope_theta", "partial_rotary_factor", "rotary_emb_base", "rotary_pct")
 
 
 def small_config(family):
     """The arguments of the family's first golden case, without its rotary settings: they are what keys are tried beside."""
     case = next(case for case in FAMILY_CASES if case.family == family)
-    return {key: value for key, value in case.config.items() if key not in ("rope_parameters", *ROPE)}
+    return {key: value for key, value in case.config.items() if case.outer or key not in ("rope_parameters", *ROPE)}
+
+
+def make_model(config, **settings):
+    """The model of a family's configuration, in one that holds it if it is never alone."""
+    if config.model_type in OUTER:
+        return outer_models.build(outer_models.configuration(OUTER[config.model_type], config.to_dict()), experts_implementation="eager", **settings)
+    return AutoModelForCausalLM.from_config(config, experts_implementation="eager", **settings)
 
 
 def literal(text):
@@ -99,10 +108,10 @@ def asked_names(family):
             asked.add(name)
         return original(self, name)
     with tempfile.TemporaryDirectory() as folder:
-        AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **small_config(family))).save_pretrained(folder)
+        make_model(AutoConfig.for_model(family, **small_config(family))).save_pretrained(folder)
         PreTrainedConfig.__getattribute__ = recording
         try:
-            model = AutoModelForCausalLM.from_pretrained(folder, experts_implementation="eager").eval()
+            model = (outer_models.outer_model_of(folder) if family in OUTER else AutoModelForCausalLM.from_pretrained(folder, experts_implementation="eager")).eval()
             with torch.no_grad():
                 model(input_ids=torch.arange(8)[None])
         finally:
@@ -237,7 +246,7 @@ def logits_of(config, state):
         with open(os.path.join(folder, "config.json"), "w") as file:
             json.dump(config, file)
         settings = AutoConfig.from_pretrained(folder)
-    model = AutoModelForCausalLM.from_config(settings, experts_implementation="eager", dtype=torch.float64).eval()
+    model = make_model(settings, dtype=torch.float64).eval()
     model.load_state_dict(state, strict=False)
     with torch.no_grad():
         result = model(input_ids=torch.tensor([[3, 1, 4, 1, 5, 9, 2, 6]]), return_dict=True)
@@ -263,7 +272,7 @@ def try_family(family, keys):
     torch.manual_seed(1)
     base = json.loads(AutoConfig.for_model(family, **small_config(family)).to_json_string(use_diff=False))
     base = {key: value for key, value in base.items() if value is not None}
-    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **small_config(family)), dtype=torch.float64)
+    model = make_model(AutoConfig.for_model(family, **small_config(family)), dtype=torch.float64)
     state = {name: value + 0.3 * torch.randn_like(value) for name, value in model.state_dict().items()}
     expected, changed, refused = logits_of(base, state), [], []
     for key, default in keys:

@@ -8,6 +8,8 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+import outer_models
+
 
 # a text model inside of another that the library has a class for, but not under its class for all of them
 transformers.AutoModelForCausalLM.register(transformers.Mistral4Config, transformers.Mistral4ForCausalLM, exist_ok=True)
@@ -33,6 +35,7 @@ class FamilyCase:
     rewrite: object = None       # what makes another style of the folder, once all is computed
     oracle: object = None        # what makes another family's mathematics of the model
     gain: float = 1.0            # of the experts' first matrices, so that a clamp has something to do
+    outer: str = ""              # the type of the checkpoint, if the family is the language model of one that also has others
     stacked: bool = False        # names as the library has them in memory: experts stacked in one tensor
 
 
@@ -218,6 +221,28 @@ def beside_vision(folder):
         file.write("\n")
     tensors = {"language_model." + name: value for name, value in load_file(weights).items()}
     save_file({**tensors, "vision_tower.patch.weight": torch.ones(3, 2), "multi_modal_projector.weight": torch.ones(2)}, weights, metadata={"format": "pt"})
+
+
+def as_older_qwen2_vl(folder):
+    """The names and keys of older published files: those of the language model among the others."""
+    outer_models.flat(folder)
+
+    def older(config):
+        rotary = config.pop("rope_parameters")
+        config.update(rope_theta=rotary["rope_theta"], rope_scaling={"type": "mrope", "mrope_section": rotary["mrope_section"]})
+    outer_models.edit_config(folder, older)
+    outer_models.rename(folder, [(r"^model\.language_model\.", "model."), (r"^model\.visual\.", "visual.")])
+
+
+def as_thinker(folder):
+    """A whole Omni, of which the thinker has the language model."""
+    outer_models.edit_config(folder, lambda config: {"model_type": config["model_type"].removesuffix("_thinker"), "thinker_config": config, "talker_config": {}})
+    outer_models.rename(folder, [("^", "thinker."), (r"^thinker\.model\.audio_tower", "talker.model.layers.0")])
+
+
+def sections(*counts, **settings):
+    """Rotary settings with sections for the three coordinates of images."""
+    return rope(mrope_section=list(counts), **settings)
 
 
 def experts(**changes):
@@ -715,6 +740,27 @@ FAMILY_CASES = [
     FamilyCase("ernie4-5-moe-one", "ernie4_5_moe",
                {key: value for key, value in experts(num_hidden_layers=1, moe_num_experts=1, moe_k=1, moe_intermediate_size=8, moe_num_shared_experts=1).items() if key != "num_experts_per_tok"},
                "one expert, whose correction is a matrix of one row and one column; bf16 weights", length=LONG, segments=1, stored=BF16),
+    FamilyCase("qwen2-vl", "qwen2_vl_text",
+               tokens(num_attention_heads=2, num_key_value_heads=1, intermediate_size=20, rms_norm_eps=2e-5, use_sliding_window=True, sliding_window=20, max_window_layers=1,
+                      rope_parameters=sections(2, 1, 1)),
+               "the language model of a Qwen2-VL, its keys and names among the others as in older files; mrope; window 20 from layer 1 on; bf16 weights", outer="qwen2_vl", length=LONG, stored=BF16,
+               rewrite=as_older_qwen2_vl),
+    FamilyCase("qwen3-vl", "qwen3_vl_text", gated(head_dim=6, attention_bias=True, tie_word_embeddings=True, rope_parameters=sections(1, 1, 1, mrope_interleaved=True)),
+               "the language model of a Qwen3-VL; mrope, interleaved; norms of heads; biases; head_dim 6; tied head, said beside text_config; bf16 weights", outer="qwen3_vl", length=LONG, stored=BF16),
+    FamilyCase("qwen3-vl-moe", "qwen3_vl_moe_text",
+               experts(num_experts=5, moe_intermediate_size=10, head_dim=6, num_hidden_layers=3, mlp_only_layers=[0], rope_parameters=sections(1, 1, 1, mrope_interleaved=True)),
+               "the language model of a Qwen3-VL with 2 of 5 experts, stacked [in, out]; layer 0 without; mrope; bf16 weights", outer="qwen3_vl_moe", length=LONG, segments=1, stored=BF16),
+    FamilyCase("qwen3-omni-moe", "qwen3_omni_moe_text",
+               {key: value for key, value in experts(num_experts=4, moe_intermediate_size=6, attention_bias=True, decoder_sparse_step=2, norm_topk_prob=False, rope_parameters=sections(1, 1, 0)).items()
+                if key != "head_dim"},
+               "the language model of a Qwen3-Omni's thinker with 2 of 4 experts, not normalised, in layer 1 alone; mrope; biases; bf16 weights", outer="qwen3_omni_moe_thinker", length=LONG, segments=1,
+               stored=BF16, rewrite=as_thinker),
+    FamilyCase("glm4v", "glm4v_text", tokens(num_attention_heads=2, num_key_value_heads=1, intermediate_size=20, rms_norm_eps=2e-5, rope_parameters=sections(1, 1, 0, partial_rotary_factor=0.5)),
+               "the language model of a GLM-4.1V; mrope of half a head, interleaved pairs; four norms; biases; bf16 weights", outer="glm4v", length=LONG, stored=BF16),
+    FamilyCase("glm4v-moe", "glm4v_moe_text",
+               {key: value for key, value in experts(n_routed_experts=6, num_attention_heads=2, num_key_value_heads=1, moe_intermediate_size=8, n_shared_experts=2, n_group=2, topk_group=1,
+                                                      routed_scaling_factor=1.7, attention_bias=False, rope_parameters=sections(1, 1, 0, partial_rotary_factor=0.5)).items() if key != "head_dim"},
+               "the language model of a GLM-4.5V: 2 of 6 experts in one of 2 groups, 2 shared ones; layer 0 without; mrope of half a head; bf16 weights", outer="glm4v_moe", length=LONG, segments=1, stored=BF16),
 ]
 
 from latent_cases import LATENT_CASES       # noqa: E402: it takes what is above

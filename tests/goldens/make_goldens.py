@@ -29,6 +29,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 import oracle
+import outer_models
 import trainers
 from converters import CONVERTERS
 from expected import draw_tokens, expected_of, generator, norms_of, write_expected
@@ -128,7 +129,7 @@ def random_weight(name, shape, config, rng):
     elif name.endswith("bias"):
         value *= 0.2
     elif is_norm:
-        value = (0 if config.model_type in ("gemma", "gemma2", "gemma3_text", "nemotron", "vaultgemma") else 1) + 0.3 * value
+        value = (0 if config.get_text_config().model_type in ("gemma", "gemma2", "gemma3_text", "nemotron", "vaultgemma") else 1) + 0.3 * value
     elif any(part in name for part in ("wte", "wpe", "embed", "lm_head", "output_projection")):
         value *= 0.4
     else:
@@ -143,7 +144,7 @@ def random_weight(name, shape, config, rng):
 def random_state(model, case, rng):
     """Values of every parameter (a tied one once), rounded to the stored type."""
     buffers = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith("e_score_correction_bias")]
-    state = {name: random_weight(name, tuple(parameter.shape), model.config, rng).to(case.stored)
+    state = {name: random_weight(name, tuple(parameter.shape), model.config.get_text_config(), rng).to(case.stored)
              for name, parameter in sorted([*model.named_parameters(), *buffers])}
     return {name: value * getattr(case, "gain", 1.0) if name.endswith("experts.gate_up_proj") else value for name, value in state.items()}
 
@@ -187,7 +188,10 @@ def write_family_checkpoint(case, folder, rng):
     """Save the random model in the case's style."""
     from transformers import AutoConfig, AutoModelForCausalLM
     config = AutoConfig.for_model(case.family, **case.config)
-    model = AutoModelForCausalLM.from_config(config)
+    if case.outer:
+        model = outer_models.build(outer_models.configuration(case.outer, config.to_dict(), tie_word_embeddings=bool(case.config.get("tie_word_embeddings"))))
+    else:
+        model = AutoModelForCausalLM.from_config(config)
     state = random_state(model, case, rng)
     model.load_state_dict(state, strict=False)
     model.to(case.stored).save_pretrained(folder, max_shard_size=case.shard_size, save_original_format=not case.stacked)
@@ -214,7 +218,8 @@ class FamilyOracle:
         try:
             with Widen(), RefuseNarrow():
                 config = AutoConfig.from_pretrained(folder)
-                model = AutoModelForCausalLM.from_config(config, attn_implementation=case.attention, experts_implementation="eager", dtype=torch.float64)
+                make = outer_models.build if case.outer else AutoModelForCausalLM.from_config
+                model = make(config, attn_implementation=case.attention, experts_implementation="eager", dtype=torch.float64)
         finally:
             torch.set_default_dtype(torch.float32)
         missing, unexpected = model.load_state_dict({name: value.double() for name, value in state.items()}, strict=False)

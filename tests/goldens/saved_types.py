@@ -6,7 +6,8 @@
 
 The types are those that `reach families` lists. Each is tried with the configuration of every golden case of its family (family_cases.py), with other weights
 and tokens, and the folder is written in both ways that the library has: with the names of published files, which is its default, and with those that it has in
-memory. Nothing in a folder is edited. Verdicts, a line each:
+memory. Nothing in a folder is edited. A type that holds a language model beside others is tried with that type's cases (outer_models.py), and its first case also in
+shards, as pytorch_model.bin, and with a text_config that leaves out what is its class's default. Verdicts, a line each:
 
     exact      c within 1e-9 of transformers in float64, log p too
     refused    exit status 1 with one line that says why
@@ -28,13 +29,15 @@ import torch
 import transformers
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
+import outer_models
 from family_cases import FAMILY_CASES
 from make_goldens import draw_tokens, generator, random_weight
 from random_configurations import measure
-from transformers_oracle import oracle
+from transformers_oracle import model_of, oracle
 
 ERROR = 1e-9
 LENGTH = 60
+FORMS = ("as published", "in memory", "in shards", "as a .bin", "as differences")
 
 
 def types_read(reach):
@@ -50,50 +53,68 @@ def cumulative(norms):
     return np.cumsum(share[:, ::-1], axis=1)
 
 
+def inner_type(name):
+    """The type of the language model of a type that holds one beside others; None: it is one itself."""
+    if name not in outer_models.CLASSES:
+        return None
+    config = transformers.AutoConfig.for_model(name)
+    return config.get_text_config().model_type if config.get_text_config() is not config else None
+
+
 def configurations(name):
-    """[(label, arguments, stored type)] of a type: the golden cases of its family; the outer and other names by those of the inner one."""
-    inner = {"gpt-sw3": "gpt2", "gemma3": "gemma3_text"}.get(name, name)
+    """[(label, arguments, stored type)] of a type: the golden cases of its family; other names by those of the first one."""
+    inner = inner_type(name) or name
+    inner = {"gpt-sw3": "gpt2", "qwen2_5_vl_text": "qwen2_vl_text", "qwen2_5_omni_text": "qwen2_vl_text"}.get(inner, inner)
     return [(case.name, case.config, case.stored) for case in FAMILY_CASES if case.family == inner]
 
 
 def build(name, arguments):
     """The configuration and the model."""
-    if name == "gemma3":
-        text = transformers.AutoConfig.for_model("gemma3_text", **arguments).to_dict()
-        vision = dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2, image_size=8, patch_size=4)
-        config = transformers.AutoConfig.for_model(name, text_config=text, vision_config=vision, mm_tokens_per_image=1, image_token_index=1,
-                                                   tie_word_embeddings=text["tie_word_embeddings"])
-        return transformers.AutoModelForImageTextToText.from_config(config)
-    return transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model(name, **arguments))
+    inner = inner_type(name)
+    if not inner:
+        return transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model(name, **arguments))
+    if name in ("blip-2", "instructblip", "instructblipvideo") and inner != "opt":
+        raise ValueError(f"a {inner} in a {name}")
+    text = transformers.AutoConfig.for_model(inner, **arguments)
+    tied = {} if name in outer_models.IMAGES_REQUIRED else {"tie_word_embeddings": bool(getattr(text, "tie_word_embeddings", False))}
+    return outer_models.build(outer_models.configuration(name, text.to_dict(), **tied))
 
 
-def write_folder(name, arguments, stored, folder, in_memory, rng):
+def write_folder(name, arguments, stored, folder, form, rng):
     """The folder; returns the weights by their names in memory."""
     model = build(name, arguments)
     settings = model.config.get_text_config()
     corrections = [(at, buffer) for at, buffer in model.named_buffers() if at.endswith("e_score_correction_bias")]
     state = {at: random_weight(at, tuple(value.shape), settings, rng).to(stored) for at, value in sorted([*model.named_parameters(), *corrections])}
     model.load_state_dict(state, strict=False)
-    model.to(stored).save_pretrained(folder, save_original_format=not in_memory)
+    model.to(stored).save_pretrained(folder, save_original_format=form != "in memory", max_shard_size="10KB" if form == "in shards" else "1GB")
+    if form == "as a .bin":
+        outer_models.as_bin(folder)
+    if form == "as differences":
+        outer_models.only_differences(folder)
     return state
 
 
-def text_part(name, folder, state):
-    """Of a checkpoint with several models the folder of only the language model, for the oracle, and its weights."""
-    if name != "gemma3":
-        return folder, state
-    inner = os.path.join(folder, "text")
-    transformers.AutoConfig.from_pretrained(folder).text_config.save_pretrained(inner)
-    return inner, {at.replace("model.language_model.", "model."): value for at, value in state.items() if at.startswith(("model.language_model.", "lm_head."))}
+def whole_inner(folder, **settings):
+    """The language model of a type whose code needs an image."""
+    return outer_models.outer_model_of(folder, **settings).language_model
 
 
-def judge(reach, name, label, arguments, stored, in_memory, folder):
-    rng = generator(f"saved {name} {label} {in_memory}")
-    state = write_folder(name, arguments, stored, folder, in_memory, rng)
+def truth(name, folder, state, stored, tokens):
+    """The oracle's (norms, log p)."""
+    if name in outer_models.IMAGES_REQUIRED:
+        state = {at.removeprefix("language_model."): value for at, value in state.items() if at.startswith("language_model.")}
+        return oracle(folder, state, stored, tokens, make=whole_inner)
+    return oracle(folder, state, stored, tokens, make=outer_models.outer_model_of if inner_type(name) else model_of)
+
+
+def judge(reach, name, label, arguments, stored, form, folder):
+    rng = generator(f"saved {name} {label} {form == 'in memory'}")
+    state = write_folder(name, arguments, stored, folder, form, rng)
     vocabulary = arguments["vocab_size"]
     tokens = draw_tokens(rng, 2, min(LENGTH, 1 + arguments.get("n_positions", arguments.get("max_position_embeddings", LENGTH))), vocabulary)
     np.save(os.path.join(folder, "tokens.npy"), tokens)
-    norms, logprobs = oracle(*text_part(name, folder, state), stored, tokens)
+    norms, logprobs = truth(name, folder, state, stored, tokens)
     found, found_logprobs, said = measure(reach, folder)
     if said:
         return ("WRONG" if said.startswith("CRASH") else "refused"), said.replace(folder, "MODEL")
@@ -118,17 +139,18 @@ def main():
             continue
         of_type[name] = set()
         for label, arguments, stored in configurations(name):
-            for in_memory in (False, True):
+            first = inner_type(name) and not of_type[name]
+            for form in FORMS[:None if first else 2]:
                 with tempfile.TemporaryDirectory() as scratch:
-                    folder = os.path.join(options.keep, f"{name}-{label}-{in_memory}") if options.keep else scratch
+                    folder = os.path.join(options.keep, f"{name}-{label}-{form}".replace(" ", "-")) if options.keep else scratch
                     os.makedirs(folder, exist_ok=True)
                     try:
-                        verdict, said = judge(options.reach, name, label, arguments, stored, in_memory, folder)
+                        verdict, said = judge(options.reach, name, label, arguments, stored, form, folder)
                     except Exception as problem:      # transformers, or a key that this script lacks
                         verdict, said = "WRONG", f"{type(problem).__name__}: {str(problem).strip()[:200]}"
                 counts[verdict] += 1
                 of_type[name].add(verdict)
-                print(f"{name}, as {label}, names {'in memory' if in_memory else 'as published'}: {verdict}: {said}", flush=True)
+                print(f"{name}, as {label}, {form}: {verdict}: {said}", flush=True)
         if not of_type[name]:
             of_type[name] = {"WRONG"}
             print(f"{name}: WRONG: no golden case has a configuration for it", flush=True)

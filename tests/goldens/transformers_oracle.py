@@ -16,12 +16,12 @@ def model_of(folder, **settings):
     return transformers.AutoModelForCausalLM.from_config(config, attn_implementation="sdpa" if falcon_alibi else "eager", experts_implementation="eager", **settings)
 
 
-def oracle(folder, state, stored, tokens, change=None):
-    """(norms [S, L-1], log p [S]) of the model in the folder, in float64. `change`: what makes another family's mathematics of it."""
+def oracle(folder, state, stored, tokens, change=None, make=model_of):
+    """(norms [S, L-1], log p [S]) of the model in the folder, in float64. `change`: what makes another family's mathematics of it; `make`: what makes the model."""
     torch.set_default_dtype(torch.float64)
     try:
         with Widen(), RefuseNarrow():
-            model = model_of(folder, dtype=torch.float64)
+            model = make(folder, dtype=torch.float64)
         config = model.config
         unknown = model.load_state_dict({name: value.double() for name, value in state.items()}, strict=False).unexpected_keys
         absent = {name for name, _ in model.named_parameters()} - set(state)
