@@ -33,6 +33,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+import outer_models
 import random_dense
 import random_latents
 import random_mixtures
@@ -42,14 +43,17 @@ from random_settings import Draw
 from transformers_oracle import model_of, oracle
 
 FAMILIES = ("arcee", "aria_text", "baichuan", "baichuan2", "biogpt", "bloom", "cohere", "cohere2", "ctrl", "cwm", "dbrx", "deepseek_v2", "deepseek_v3", "dots1", "ernie4_5_moe", "exaone", "exaone4", "exaone_moe", "falcon", "flex_olmo", "flint", "gemma2",
-            "gemma3_text", "glm4", "glm4_moe", "glm4_moe_lite", "gpt2", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite_swa", "granitemoe", "granitemoe_swa",
+            "gemma3_text", "glm4", "glm4_moe", "glm4_moe_lite", "glm4v_moe_text", "glm4v_text", "gpt2", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite_swa", "granitemoe", "granitemoe_swa",
             "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "internlm2", "internlm3", "iquestcoder", "jais2", "llama", "mellum", "minicpm3", "minimax_m2",
             "ministral", "ministral3", "mistral", "mistral4", "mixtral", "mpt", "nanochat", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "openai-gpt", "opt", "persimmon",
-            "phi", "phi3", "phimoe", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "sarvam_mla", "seed_oss", "smollm3", "solar_open", "stablelm", "vaultgemma", "xglm", "youtu")
+            "phi", "phi3", "phimoe", "qwen2", "qwen2_moe", "qwen2_vl_text", "qwen3", "qwen3_moe", "qwen3_omni_moe_text", "qwen3_vl_moe_text", "qwen3_vl_text", "sarvam_mla", "seed_oss", "smollm3", "solar_open", "stablelm", "vaultgemma", "xglm", "youtu")
 # families whose code is not in transformers: a Llama with their mathematics, and what writes it in their names
 FROM_LLAMA = {"baichuan": (None, as_baichuan({"architectures": ["BaiChuanForCausalLM"]}, True)),
               "baichuan2": (as_baichuan2_13b, as_baichuan({"architectures": ["BaichuanForCausalLM"], "model_max_length": 128, "z_loss_weight": 0}, False)),
               "exaone": (None, as_exaone), "internlm2": (None, as_internlm2)}
+# language models that lie in a checkpoint with others: the types of such
+OUTER = {"qwen2_vl_text": ("qwen2_vl", "qwen2_5_vl"), "qwen3_vl_text": ("qwen3_vl",), "qwen3_vl_moe_text": ("qwen3_vl_moe",), "qwen3_omni_moe_text": ("qwen3_omni_moe_thinker",),
+         "glm4v_text": ("glm4v", "glm46v"), "glm4v_moe_text": ("glm4v_moe",)}
 QK_GAIN = 1.5       # on top of that of random_weight: 3 in all
 LOGP_ERROR, NORM_ERROR = 1e-9, 1e-7
 DRAWS = {**vars(random_dense), **vars(random_latents), **vars(random_mixtures)}     # draw_FAMILY
@@ -115,7 +119,16 @@ def draw_configuration(d, family, length):
     if d.chance(0.04):
         key = d.pick(*[key for key in config if key not in ("model_type", "vocab_size")])
         config[key] = None
-    return config
+    return wrapped(d, config, d.pick(*OUTER[family])) if family in OUTER else config
+
+
+def wrapped(d, config, outer):
+    """The configuration as that of the language model in one of type `outer`."""
+    config["model_type"] = {"qwen2_5_vl": "qwen2_5_vl_text"}.get(outer, config["model_type"])
+    if outer.startswith("qwen2") and d.chance(0.3):
+        return {**config, "model_type": outer}      # among the other keys
+    tied = {"tie_word_embeddings": config.pop("tie_word_embeddings")} if "tie_word_embeddings" in config and d.chance(0.7) else {}
+    return {"model_type": outer, **tied, "text_config": config, "image_token_id": 1}
 
 
 # --- writing a case -----------------------------------------------------------------------------
@@ -124,11 +137,16 @@ def random_state(model, stored, rng):
     """Values of every parameter (a tied one once), rounded to the stored type."""
     state, corrections = {}, [(name, buffer) for name, buffer in model.named_buffers() if name.endswith("e_score_correction_bias")]
     for name, parameter in sorted([*model.named_parameters(), *corrections]):
-        value = random_weight(name, tuple(parameter.shape), model.config, rng)
+        value = random_weight(name, tuple(parameter.shape), model.config.get_text_config(), rng)
         if value.dim() == 2 and re.search(r"(q_proj|q_b_proj|k_proj|c_attn|Wqkv|query_key_value)\.weight$", name):
             value = value * QK_GAIN
         state[name] = value.to(stored)
     return state
+
+
+def maker(family):
+    """What makes the model of a folder."""
+    return outer_models.outer_model_of if family in OUTER else model_of
 
 
 def write_case(d, family, folder, length):
@@ -136,14 +154,15 @@ def write_case(d, family, folder, length):
     config = draw_configuration(d, family, length)
     as_drawn, stored = d.chance(0.6) and family not in FROM_LLAMA, d.pick(torch.float32, torch.float32, torch.bfloat16, torch.float16)
     bare = family in ("gpt2", "bloom", "mpt", "gptj", "falcon") and d.chance(0.2)
-    path, tokens = os.path.join(folder, "config.json"), d.rng.integers(0, config["vocab_size"], (2, length)).astype(np.int32)
+    path, vocabulary = os.path.join(folder, "config.json"), config.get("text_config", config)["vocab_size"]
+    tokens = d.rng.integers(0, vocabulary, (2, length)).astype(np.int32)
     np.save(os.path.join(folder, "tokens.npy"), tokens)
     with open(path, "w") as file:
         json.dump(config, file, indent=1)
-    model = model_of(folder, dtype=torch.float32)
+    model = maker(family)(folder, dtype=torch.float32)
     state = random_state(model, stored, d.rng)
     model.load_state_dict(state, strict=False)
-    model.to(stored).save_pretrained(folder)
+    model.to(stored).save_pretrained(folder, save_original_format=family not in OUTER or d.chance(0.6))
     if as_drawn:
         with open(path, "w") as file:
             json.dump(config, file, indent=1)
@@ -175,7 +194,7 @@ def judge(reach, d, family, folder):
     try:
         config, state, stored, tokens = write_case(d, family, folder, length)
         change, rewrite = FROM_LLAMA.get(family, (None, None))
-        norm, logprob = oracle(folder, state, stored, tokens, change)
+        norm, logprob = oracle(folder, state, stored, tokens, change, maker(family))
         if rewrite:
             rewrite(folder)
     except Exception as problem:       # whatever it is, there is nothing to compare with

@@ -1,6 +1,6 @@
 """Random configurations of the families whose layers have one feed-forward network: draw_FAMILY(generator, layers, length of the text)."""
 
-from random_settings import biased, grouped, layered, multipliers, put_kinds, put_layer_types, put_rope, put_window, sized
+from random_settings import biased, grouped, layered, multipliers, put_kinds, put_layer_types, put_rope, put_sections, put_window, sized
 
 
 def draw_llama(d, layers, length):
@@ -469,4 +469,37 @@ def draw_ctrl(d, layers, length):
     config = {"n_embd": heads * size, "n_head": heads, "n_positions": d.pick(length, length - 1, 64), "dff": d.whole(3, 30)}
     d.put(config, "layer_norm_epsilon", 0.7, d.epsilon())
     d.put(config, "tie_word_embeddings", 0.5, True, False)
+    return config
+
+
+def head_size(config):
+    return config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
+
+
+def draw_qwen2_vl_text(d, layers, length):
+    config = grouped(d, length)
+    config.pop("head_dim", None)
+    put_window(d, config, layers)
+    config.setdefault("num_key_value_heads", config["num_attention_heads"])
+    put_sections(d, config, head_size(config), 0.3)
+    return config
+
+
+def draw_qwen3_vl_text(d, layers, length):
+    config = sized(d, grouped(d, length, loose=True))
+    d.put(config, "attention_bias", 0.6, True, False)
+    put_sections(d, config, config.get("head_dim") or 128)
+    return config
+
+
+def draw_glm4v_text(d, layers, length):
+    config = grouped(d, length)
+    config.pop("head_dim", None)
+    config.setdefault("num_key_value_heads", config["num_attention_heads"])
+    part = d.pick(0.5, 0.5, 1.0)
+    for settings in (config.get("rope_parameters"), config.get("rope_scaling")):
+        if settings:
+            settings.pop("partial_rotary_factor", None)
+    config["partial_rotary_factor"] = part
+    put_sections(d, config, int(head_size(config) * part))
     return config

@@ -1,7 +1,7 @@
 """Random configurations of the families with experts: draw_FAMILY(generator, layers, length of the text)."""
 
-from random_dense import draw_exaone4, draw_hunyuan_v1_dense
-from random_settings import biased, grouped, multipliers, put_experts, put_groups, put_kinds_of_mlp, put_layer_types, put_window, sized
+from random_dense import draw_exaone4, draw_hunyuan_v1_dense, head_size
+from random_settings import biased, grouped, multipliers, put_experts, put_groups, put_kinds_of_mlp, put_layer_types, put_sections, put_window, sized
 
 
 def draw_mixtral(d, layers, length):
@@ -217,3 +217,33 @@ def draw_ernie4_5_moe(d, layers, length):
         d.put(config, key, 0.6, *values)
     d.put(config, "use_bias", 0.1, True, False)
     return config
+
+
+def draw_qwen3_vl_moe_text(d, layers, length):
+    config = put_experts(d, sized(d, grouped(d, length)), layers, d.pick("num_experts", "num_local_experts"), some=True)
+    config["num_key_value_heads"] = config.get("num_key_value_heads") or config["num_attention_heads"]
+    put_sections(d, config, head_size(config))
+    return biased(d, config, "attention_bias")
+
+
+def draw_qwen3_omni_moe_text(d, layers, length):
+    return draw_qwen3_vl_moe_text(d, layers, length)
+
+
+def draw_glm4v_moe_text(d, layers, length):
+    config = put_experts(d, grouped(d, length), layers, "n_routed_experts")
+    put_groups(d, config, "n_routed_experts")
+    config["num_key_value_heads"] = config.get("num_key_value_heads") or config["num_attention_heads"]
+    config["moe_intermediate_size"] = d.whole(3, 20)
+    d.put(config, "n_shared_experts", 0.6, 1, 2)
+    d.put(config, "first_k_dense_replace", 0.6, 0, 1, 2)
+    for settings in (config.get("rope_parameters"), config.get("rope_scaling")):
+        if settings:
+            settings.pop("partial_rotary_factor", None)
+    part = d.pick(0.5, 0.5, 1.0)
+    if part != 0.5 or d.chance(0.5):
+        config["partial_rotary_factor"] = part
+    else:
+        config.pop("partial_rotary_factor", None)
+    put_sections(d, config, int(head_size(config) * part))
+    return biased(d, config, "attention_bias")

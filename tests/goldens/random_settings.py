@@ -156,6 +156,22 @@ def put_kinds(d, config, local):
         d.put(config["rope_parameters"], "sliding_attention", 0.8, {"rope_type": "default", "rope_theta": 70.0}, {"rope_type": "linear", "factor": 3.0}, {"type": "default"})
 
 
+def put_sections(d, config, rotated, named=0.0):
+    """Sections of the rotated dimensions' pairs for the three coordinates of images, beside the other rotary settings. `named`: chance of a type of that name."""
+    pairs = -(-rotated // 2)
+    first, second = sorted((d.whole(0, pairs), d.whole(0, pairs)))
+    found = [key for key in ("rope_parameters", "rope_scaling") if config.get(key)]
+    settings = config[found[-1]] if found else config.setdefault("rope_parameters", {}) or {}
+    if not found:
+        config["rope_parameters"] = settings
+    settings["mrope_section"] = [first, second - first, pairs - second]
+    if d.chance(named):
+        settings.update(type="mrope")
+        settings.pop("rope_type", None)
+        for key in [key for key in settings if key not in ("type", "mrope_section", "rope_theta", "partial_rotary_factor")]:
+            del settings[key]
+
+
 def put_experts(d, config, layers, count="num_experts", some=False):
     """Experts, of which all may be chosen. `some`: in some layers alone."""
     config[count] = d.whole(1, 7)
