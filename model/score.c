@@ -100,6 +100,11 @@ int score_carry_check(const struct decoder *d, struct error *e)
                         "the text, which a pass in "
                         "pieces does not have",
                         d->path);
+        if (d->blocks[l].query_norm_last && d->blocks[l].query_norm.scale.data)
+            return fail(e,
+                        "%s: its queries and keys are scaled after the rotation by their positions "
+                        "from the beginning of the text, which a pass in pieces does not have",
+                        d->path);
         if (uses_length(s->bias) || uses_length(s->multiplier))
             return fail(e,
                         "%s: its position bias depends on the length L, which a pass in pieces "

@@ -358,6 +358,7 @@ static void test_refusals(void **state)
         {"tests/goldens/gpt2", 8, "learned positions"},
         {"tests/goldens/own-key-bias", 8, "positions of the keys"},
         {"tests/goldens/llama-rope-dynamic", 8, "dynamic scaling"},
+        {"tests/goldens/hunyuan-v1-dense", 8, "scaled after the rotation"},
         {"tests/goldens/own-alibi", -1, "layer 1 of 3 attends to all keys"},
         {"tests/goldens/own-window", 0, "--window"},
     };
