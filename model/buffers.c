@@ -62,7 +62,8 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         most(&queries, here);
         most(&inner_size, own);
         most(&gated, b->gate.weight.data || x->shared_gate.weight.data ? own : 0);
-        most(&pruned, b->residual == RESIDUAL_PARALLEL && s->queries[l] < s->keys[l] ? here : 0);
+        const int fewer = s->queries[l] < s->keys[l] || (s->retain && l + 1 == d->layers);
+        most(&pruned, b->residual == RESIDUAL_PARALLEL && fewer ? here : 0);
         most(&slots, rows_of_experts);
         most(&slots_size, rows_of_experts * (size_t)x->width);
         most(&logits, here * (size_t)x->routing.experts);

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rows of position_rows added to a segment's inputs, the last ones, in g->places. */
-static int fill_places(struct engine *g, struct error *e)
+int engine_fill_places(struct engine *g, struct error *e)
 {
     size_t rows = (size_t)g->shape.keys[0];
     int32_t *places = calloc(rows, sizeof *places);
@@ -24,7 +23,7 @@ static int create_activations(struct engine *g, struct error *e)
 {
     size_t host = attribution_host(&g->shape);
     if (buffers_create(g, e) || aside_open(g, e) || experts_open(g, e) ||
-        (g->places && fill_places(g, e)))
+        (g->places && engine_fill_places(g, e)))
         return -1;
     if (host && !(g->host = calloc(host, sizeof *g->host)))
         return fail_memory(e, 8.0 * (double)host, "a segment's embeddings");
@@ -58,21 +57,14 @@ static int create_planned(struct engine *g, struct error *e)
 /* Frees it; weights stay. */
 static void close_planned(struct engine *g)
 {
-    struct kernels *k = g->k;
     size_t layers = (size_t)g->d->layers;
     measure_close(g);
-    for (size_t l = 0; g->attention && l < layers; l++) {
-        int shared = 0;
-        for (size_t before = 0; before < l; before++)
-            shared |= g->attention[before] == g->attention[l];
-        if (g->attention[l] && !shared)
-            k->attention_free(k, g->attention[l]);
-    }
+    if (g->attention)
+        scores_close(g);
     aside_close(g);
     if (g->shape.keys && g->shape.queries) { /* opened, after the memory below was there */
         buffers_destroy(g);
         experts_close(g);
-        memset(g->attention, 0, layers * sizeof *g->attention);
         memset(g->layers, 0, (layers + 1) * sizeof *g->layers);
     }
     shape_close(&g->shape);

@@ -58,6 +58,8 @@ struct score_request {
     int outputs; /* the last positions whose next token is scored */
     int carry; /* engine_score_next: the inputs are those positions; keys and values of at most this
                 * many before them are kept from earlier calls. 0: engine_score */
+    int retain; /* 1: engine_score_on: a call has at most `outputs` inputs, a text at most
+                 * `positions`, and all their keys and values are kept; batch 1, carry 0 */
 };
 
 /* A request to an engine: members of all kinds, and of one kind. Zeros are the defaults. The kernel

@@ -4,7 +4,8 @@
  * `queries[l]`: the last block writes one, a windowed block reads queries + window - 1, any other,
  * or one that keeps first keys, all n; queries[l] = keys[l + 1]. The last block may write more
  * (outputs of a request); with score.carry every block reads and writes these, and finds
- * earlier keys and values in the layer's `carry`. */
+ * earlier keys and values in the layer's `carry`. With score.retain so it does with all inputs of a
+ * call, and n grows from call to call. */
 #ifndef REACH_MODEL_ENGINE_PARTS_H
 #define REACH_MODEL_ENGINE_PARTS_H
 
@@ -45,6 +46,7 @@ struct shape {
     int n; /* inputs of a segment */
     int outputs; /* of a segment; for attention, which uses n, 1 */
     int carry; /* 0, or the most positions before x[0]'s with stored keys and values */
+    int retain, inputs; /* with score.retain: 1, and the inputs of a call; outputs: of this call */
     int by_layer, attributed; /* norms at every block; an attribution other than the gradient */
     int contrast; /* with gradient.contrast */
     int rounds; /* products read activations in a shorter type than the residual stream's */
@@ -272,6 +274,9 @@ int engine_upload(struct engine *g, const int32_t *ids, int first, int count,
 int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count,
                      struct error *e) MUST_USE;
 
+/* The rows of position_rows added to a segment's inputs, the last ones, in g->places. */
+int engine_fill_places(struct engine *g, struct error *e) MUST_USE;
+
 /* -- measure.c -- */
 int measure_open(struct engine *g, struct error *e) MUST_USE;
 /* Waits for the batches begun and discards them. */
@@ -280,6 +285,7 @@ void measure_close(struct engine *g);
 /* -- scores.c -- */
 /* Creates g->attention for every layer. */
 int scores_create(struct engine *g, struct error *e) MUST_USE;
+void scores_close(struct engine *g);
 /* Shape of layer l without tables, for estimates; and the approximate bytes of its tables: stored
  * by sets as given and as floats, and in transfer to them. */
 struct attention_shape scores_shape(const struct decoder *d, int l, int n);

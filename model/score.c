@@ -1,5 +1,5 @@
-/* Forward-only runs: many outputs per segment, or one stream in pieces with carried keys and
- * values. */
+/* Forward-only runs: many outputs per segment, one stream in pieces with carried keys and values,
+ * or a text with all of them, which another end can follow. */
 #include "model/score.h"
 
 #include "model/engine_parts.h"
@@ -18,15 +18,19 @@ static int run(struct engine *g, int batch, struct error *e)
     return 0;
 }
 
-/* Fails unless the engine was made for this, with or without carried keys and values. */
-static int expects(const struct engine *g, int carry, struct error *e)
+/* What a request to score is for. */
+enum purpose { SEGMENTS, STREAM, TEXT };
+
+/* Fails unless the engine was made for this. */
+static int expects(const struct engine *g, enum purpose wanted, struct error *e)
 {
+    static const char *const names[] = {"segments", "a stream", "a text"};
+    enum purpose made = g->shape.retain ? TEXT : g->shape.carry ? STREAM : SEGMENTS;
     if (engine_expects(g, REQUEST_SCORE, e))
         return -1;
-    if (!g->shape.carry != !carry)
-        return fail(e, "the engine was made for %s",
-                    carry ? "segments, not for a stream" : "a stream, not for segments");
-    return 0;
+    return made == wanted
+               ? 0
+               : fail(e, "the engine was made for %s, not for %s", names[made], names[wanted]);
 }
 
 int engine_score(struct engine *g, double *logprob, const int32_t *ids, int count, struct error *e)
@@ -34,7 +38,7 @@ int engine_score(struct engine *g, double *logprob, const int32_t *ids, int coun
     struct kernels *k = g->k;
     size_t n = (size_t)g->shape.n, inputs = (size_t)g->shape.keys[0],
            outputs = (size_t)g->shape.keys[g->d->layers];
-    if (expects(g, 0, e))
+    if (expects(g, SEGMENTS, e))
         return -1;
     if (count < 1 || count > g->plan.batch)
         return fail(e, "%d segments at once, planned for %d", count, g->plan.batch);
@@ -114,6 +118,16 @@ int score_carry_check(const struct decoder *d, struct error *e)
     return 0;
 }
 
+int score_retains(const struct decoder *d)
+{
+    for (int l = 0; l < d->layers; l++) {
+        const struct score *s = &d->blocks[l].score;
+        if (uses_length(s->bias) || uses_length(s->multiplier) || uses_length(s->key_bias))
+            return 0;
+    }
+    return !decoder_depends_on_length(d);
+}
+
 int score_join(struct engine *g, int l, int batch)
 {
     struct kernels *k = g->k;
@@ -131,7 +145,7 @@ int engine_score_next(struct engine *g, double *logprob, const int32_t *ids, int
 {
     struct kernels *k = g->k;
     int outputs = g->shape.keys[g->d->layers];
-    if (expects(g, 1, e))
+    if (expects(g, STREAM, e))
         return -1;
     if (count < 1 || count > outputs)
         return fail(e, "%d tokens at once, planned for %d", count, outputs);
@@ -157,4 +171,45 @@ int engine_score_next(struct engine *g, double *logprob, const int32_t *ids, int
 void engine_score_restart(struct engine *g)
 {
     g->carried = 0;
+}
+
+/* The shape of a call with this many inputs after the carried ones, and everything made by the
+ * positions of its rows. */
+static int fit(struct engine *g, int count, int outputs, struct error *e)
+{
+    int n = (int)g->carried + count, grown = n != g->shape.n;
+    g->shape.inputs = count;
+    g->shape.outputs = outputs;
+    shape_rows(&g->shape, n);
+    if (grown)
+        scores_close(g);
+    return (grown && scores_create(g, e)) || (g->places && engine_fill_places(g, e)) ? -1 : 0;
+}
+
+int engine_score_on(struct engine *g, double *logprob, const int32_t *ids, int count, int outputs,
+                    struct error *e)
+{
+    struct kernels *k = g->k;
+    if (expects(g, TEXT, e))
+        return -1;
+    if (count < 1 || count > g->request.score.outputs || g->carried + count > g->request.positions)
+        return fail(e, "%d inputs after %ld, planned for %d at once and %d in all", count,
+                    g->carried, g->request.score.outputs, g->request.positions);
+    if (outputs < 1 || outputs > count)
+        return fail(e, "%d outputs of %d inputs (expected 1 to %d)", outputs, count, count);
+    if (engine_check_ids(g, ids, (size_t)count + 1, e) || fit(g, count, outputs, e))
+        return -1;
+    k->write_index(k, g->tokens, 0, ids, (size_t)count);
+    k->write_index(k, g->targets, 0, ids + 1 + count - outputs, (size_t)outputs);
+    if (run(g, 1, e))
+        return -1;
+    g->carried += count;
+    k->read(k, logprob, g->logprob, 0, (size_t)outputs);
+    return k->synchronize(k, e);
+}
+
+void engine_score_rewind(struct engine *g, int inputs)
+{
+    if (inputs < g->carried)
+        g->carried = inputs;
 }

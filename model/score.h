@@ -26,4 +26,18 @@ int engine_score_next(struct engine *g, double *logprob, const int32_t *ids, int
 /* The next call begins a new stream. */
 void engine_score_restart(struct engine *g);
 
+/* The requirement of score.retain: 1 if what the model computes at a position depends on it and on
+ * the tokens so far, but not on the length of the text. */
+int score_retains(const struct decoder *d);
+
+/* With score.retain: the next `count` inputs of a text, 1 to score.outputs, and the token after
+ * them, ids [count + 1]; logprob [outputs] of the last `outputs` of these tokens, 1 to `count`.
+ * Positions are counted from the beginning of the text, whose keys and values are all kept, so the
+ * result is that of one pass over the text so far. */
+int engine_score_on(struct engine *g, double *logprob, const int32_t *ids, int count, int outputs,
+                    struct error *e) MUST_USE;
+/* Forgets all but the first `inputs` inputs (at most those so far): the next call goes on after
+ * them. */
+void engine_score_rewind(struct engine *g, int inputs);
+
 #endif

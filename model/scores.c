@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct attention_shape scores_shape(const struct decoder *d, int l, int n)
 {
@@ -195,4 +196,16 @@ end:
         free(cosine[i]), free(sine[i]);
     free(bias), free(multiplier), free(key_bias), free(factor);
     return result;
+}
+
+void scores_close(struct engine *g)
+{
+    for (int l = 0; l < g->d->layers; l++) {
+        int shared = 0;
+        for (int before = 0; before < l; before++)
+            shared |= g->attention[before] == g->attention[l];
+        if (g->attention[l] && !shared)
+            g->k->attention_free(g->k, g->attention[l]);
+    }
+    memset(g->attention, 0, (size_t)g->d->layers * sizeof *g->attention);
 }

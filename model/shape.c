@@ -47,8 +47,17 @@ int shape_open(struct shape *s, const struct decoder *d, const struct engine_req
     case REQUEST_SCORE:
         s->outputs = request->score.outputs;
         s->carry = request->score.carry;
+        s->retain = request->score.retain;
+        s->inputs = s->outputs;
         if (s->outputs < 1)
             return fail(e, "%d outputs to score (expected 1 or more)", s->outputs);
+        if (s->retain && !score_retains(d))
+            return fail(e,
+                        "%s: its scores depend on the length of the text, so that of a part of "
+                        "it nothing can be kept",
+                        d->path);
+        if (s->retain)
+            break;
         if (s->carry && score_carry_check(d, e))
             return -1;
         n = s->carry ? stream_inputs(s) : n;
@@ -77,11 +86,14 @@ void shape_rows(struct shape *s, int n)
     if (s->kind == REQUEST_ATTENTION)
         rows = n - n / 2; /* the second half, including the middle one */
     s->n = n;
+    s->carry = s->retain ? n : s->carry;
     s->keys[layers] = rows;
     for (int l = layers - 1; l >= 0; l--) {
         const struct score *score = &s->d->blocks[l].score;
         s->queries[l] = rows;
-        if (!s->carry) /* only the last n include the first keys */
+        if (s->retain) /* the head needs fewer than the blocks */
+            rows = s->inputs < n ? s->inputs : n;
+        else if (!s->carry) /* only the last n include the first keys */
             rows = score->window && !score->keep && score->window - 1 < n - rows
                        ? rows + score->window - 1
                        : n;
@@ -97,5 +109,5 @@ int shape_rotates(const struct decoder *d, int l)
 int shape_carry(const struct shape *s, int l)
 {
     int before = s->d->blocks[l].score.window - 1;
-    return !s->carry ? 0 : s->carry < before ? s->carry : before;
+    return !s->carry ? 0 : s->retain || s->carry < before ? s->carry : before;
 }

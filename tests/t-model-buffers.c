@@ -154,6 +154,12 @@ static void check_requests(const char *name, const struct decoder *d, int n)
               (struct engine_request){.kind = REQUEST_SCORE,
                                       .batch = 1,
                                       .score = {.outputs = 4, .carry = 7}});
+    if (score_retains(d))
+        check(name, d,
+              (struct engine_request){.kind = REQUEST_SCORE,
+                                      .positions = n,
+                                      .batch = 1,
+                                      .score = {.outputs = 4, .retain = 1}});
 }
 
 static void test_families(void **state)

@@ -347,6 +347,73 @@ static void test_pieces(void **state)
     }
 }
 
+/* The inputs of a text from `first` on, in pieces; each with as many outputs as given, or all. */
+static void score_on(double *logprob, struct engine *g, const int32_t *ids, int first, int inputs,
+                     int piece, int most)
+{
+    struct error e;
+    engine_score_rewind(g, first);
+    for (int i = first, count; i < inputs; i += count) {
+        count = inputs - i < piece ? inputs - i : piece;
+        int outputs = most < count ? most : count;
+        if (engine_score_on(g, logprob + i + count - outputs, ids + i, count, outputs, &e))
+            fail_msg("%s", e.text);
+    }
+}
+
+/* Every golden case without a part of its text, from the last part to the first: what follows is
+ * scored after the keys and values that were kept, and the whole shorter text by itself. */
+static void test_rewind(void **state)
+{
+    enum { PART = 3, PIECE = 5, MOST = 100 };
+    size_t count, refused = 0;
+    struct kernels *k = open_set("reference", "f64");
+    struct golden *cases = goldens_open(&count);
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        const struct golden *c = &cases[i];
+        int n = (int)c->length - 1, left = n - PART;
+        double got[MOST], want[MOST];
+        int32_t ids[MOST + 1];
+        struct engine_request o = {.kind = REQUEST_SCORE,
+                                   .positions = n,
+                                   .batch = 1,
+                                   .memory = 1u << 30,
+                                   .score = {.outputs = PIECE, .retain = 1}};
+        struct error e;
+        if (n > MOST || left < PIECE)
+            continue;
+        struct decoder *d = open_decoder(c->checkpoint, -1);
+        struct engine *g = engine_create(k, d, &o, &e), *whole;
+        if (!g != !score_retains(d) || (!g && !strstr(e.text, "depend on the length")))
+            fail_msg("%s: %s", c->name, g ? "not refused" : e.text);
+        o.positions = o.score.outputs = left, o.score.retain = 0;
+        whole = open_engine(k, d, o);
+        if (g)
+            score_on(got, g, c->ids, 0, n, PIECE, PIECE);
+        for (int first = n - PART; g && first > 0; first -= 1 + n / 3) {
+            memcpy(ids, c->ids, (size_t)first * sizeof *ids);
+            memcpy(ids + first, c->ids + first + PART,
+                   (size_t)(n + 1 - first - PART) * sizeof *ids);
+            if (engine_score(whole, want, ids, 1, &e))
+                fail_msg("%s: %s", c->name, e.text);
+            score_on(got, g, ids, first, left, PIECE, PIECE);
+            if (first < left)
+                check(c->name, got + first, want + first, (size_t)(left - first), 1e-11);
+            memset(got, 0, sizeof got);
+            score_on(got, g, ids, first ? first - 1 : 0, left, PIECE, 1);
+            check(c->name, got + left - 1, want + left - 1, 1, 1e-11);
+        }
+        refused += !g;
+        engine_close(whole);
+        engine_close(g);
+        decoder_close(d);
+    }
+    assert_in_range(refused, 3, 12); /* dynamic scaling, longrope */
+    goldens_free(cases, count);
+    k->close(k);
+}
+
 static void test_refusals(void **state)
 {
     static const struct {
@@ -417,6 +484,23 @@ static void test_bad_calls(void **state)
     assert_int_equal(engine_score_next(g, got, stream, 2, &e), 0);
     assert_int_equal(engine_score(g, got, stream, 1, &e), -1);
     assert_string_equal(e.text, "the engine was made for a stream, not for segments");
+    assert_int_equal(engine_score_on(g, got, stream, 1, 1, &e), -1);
+    assert_string_equal(e.text, "the engine was made for a stream, not for a text");
+    engine_close(g);
+    g = open_engine(k, d,
+                    (struct engine_request){.positions = 3,
+                                            .kind = REQUEST_SCORE,
+                                            .score.outputs = 2,
+                                            .score.retain = 1,
+                                            .batch = 1});
+    assert_int_equal(engine_score_on(g, got, stream, 3, 1, &e), -1);
+    assert_non_null(strstr(e.text, "planned for 2 at once and 3 in all"));
+    assert_int_equal(engine_score_on(g, got, stream, 2, 0, &e), -1);
+    assert_non_null(strstr(e.text, "0 outputs of 2 inputs"));
+    assert_int_equal(engine_score_on(g, got, stream, 2, 2, &e), 0);
+    assert_int_equal(engine_score_on(g, got, stream, 2, 2, &e), -1);
+    engine_score_rewind(g, 1);
+    assert_int_equal(engine_score_on(g, got, stream + 1, 2, 2, &e), 0);
     engine_close(g);
     decoder_close(d);
     k->close(k);
@@ -459,6 +543,7 @@ int main(void)
         cmocka_unit_test(test_protocols_cuda_f32),
         cmocka_unit_test(test_families),
         cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_rewind),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_bad_calls),
         cmocka_unit_test(test_memory),
