@@ -59,26 +59,29 @@ static void log_progress(struct terminal *t, const char *what)
 static void show(struct progress *p, const char *what)
 {
     enum { WIDTH = 28 };
+    const double soon = 0.5; /* a single unit that ends before has no bar */
     struct terminal *t = (struct terminal *)p;
-    double time = progress_now(), rate, left;
-    char bar[WIDTH + 1];
-    size_t filled;
+    double time = progress_now(), part = progress_part(p), left = progress_left(p);
+    char bar[WIDTH + 1], counts[64];
 
     if (what && p->total > 0)
         log_progress(t, what);
     if (!what)
         terminal_clear(t);
-    if (!what || !t->bar || p->total == 0 || (time - t->drawn < 0.2 && p->done < p->total))
+    if (!what || !t->bar || p->total == 0 || (time - t->drawn < 0.2 && p->done < p->total) ||
+        (p->total == 1 && time - p->measuring < soon))
         return;
     t->drawn = time;
-    rate = progress_rate(p);
-    left = progress_left(p);
-    filled = p->done * WIDTH / p->total;
     memset(bar, ' ', WIDTH);
-    memset(bar, '=', filled);
+    memset(bar, '=', (size_t)(part * WIDTH));
     bar[WIDTH] = 0;
-    fprintf(stderr, "\r[%s] %zu/%zu  %.3g %s/s  %d:%02d left  %.24s\033[K", bar, p->done, p->total,
-            rate, p->unit, (int)(left / 60), (int)left % 60, screen_text(what));
+    if (p->total == 1)
+        snprintf(counts, sizeof counts, "%.0f %%", 100 * part);
+    else
+        snprintf(counts, sizeof counts, "%zu/%zu  %.3g %s/s", p->done, p->total, progress_rate(p),
+                 p->unit);
+    fprintf(stderr, "\r[%s] %s  %d:%02d left  %.24s\033[K", bar, counts, (int)(left / 60),
+            (int)left % 60, screen_text(what));
     fflush(stderr);
 }
 

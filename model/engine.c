@@ -120,6 +120,23 @@ void engine_close(struct engine *g)
     free(g);
 }
 
+void engine_watch(struct engine *g, void (*seen)(void *context, double part), void *context)
+{
+    g->seen = g->k->read_begin ? NULL : seen;
+    g->seen_context = context;
+}
+
+/* In reverse a block takes about twice as long as forward, and once more if it is recomputed. */
+void engine_seen(struct engine *g, int blocks)
+{
+    int layers = g->d->layers, all = layers;
+    if (g->shape.kind == REQUEST_GRADIENT)
+        all = (4 * layers - g->plan.stored_layers) *
+              attribution_passes(g->request.gradient.attribution);
+    if (g->seen)
+        g->seen(g->seen_context, (double)blocks / all);
+}
+
 const struct memory_plan *engine_plan(const struct engine *g)
 {
     return &g->plan;

@@ -117,6 +117,10 @@ const struct memory_plan *engine_plan(const struct engine *g);
  * text. */
 enum { MEMORY_PLAN_TEXT = 320 };
 char *memory_plan_text(char text[MEMORY_PLAN_TEXT], const struct memory_plan *p);
+/* Calls `seen` after each block of later passes, with its part of the work on a batch: those of a
+ * gradient, or of scoring, add up to 1, those of an attribution to a little more. NULL: nobody. A
+ * set that only enqueues its work calls nobody. */
+void engine_watch(struct engine *g, void (*seen)(void *context, double part), void *context);
 /* Plans only. */
 int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d,
                     const struct engine_request *request, struct error *e) MUST_USE;

@@ -161,6 +161,9 @@ struct engine {
 
     struct aside aside;
 
+    void (*seen)(void *context, double part); /* engine_watch */
+    void *seen_context;
+
     /* the state of a run */
     struct begun begun[ENGINE_AHEAD]; /* begun_count of them from begun_first on, in a ring */
     int begun_first, begun_count;
@@ -276,6 +279,9 @@ int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count,
 
 /* The rows of position_rows added to a segment's inputs, the last ones, in g->places. */
 int engine_fill_places(struct engine *g, struct error *e) MUST_USE;
+
+/* Reports a block that took as long as so many blocks forward. */
+void engine_seen(struct engine *g, int blocks);
 
 /* -- measure.c -- */
 int measure_open(struct engine *g, struct error *e) MUST_USE;

@@ -271,6 +271,7 @@ int forward_blocks(struct engine *g, int batch, struct error *e)
             weights_turn(g, l, l + 1 < layers ? l + 1 : l,
                          e)) /* reverse starts with the last one */
             return -1;
+        engine_seen(g, 1);
     }
     return 0;
 }

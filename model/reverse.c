@@ -347,6 +347,7 @@ int reverse_blocks(struct engine *g, struct buffer **gradient, int batch, struct
             return -1;
         struct buffer *swap = dx;
         dx = dy, dy = swap;
+        engine_seen(g, l < first_stored ? 3 : 2);
     }
     *gradient = reverse_embed(g, dy, batch);
     return 0;

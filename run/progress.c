@@ -95,6 +95,12 @@ void progress_step_of(struct progress *p, size_t done, double cost_of_each, cons
     progress_step(p, done, what);
 }
 
+void progress_spend(struct progress *p, double cost, const char *what)
+{
+    p->cost.done += cost;
+    progress_step(p, 0, what);
+}
+
 void progress_step(struct progress *p, size_t done, const char *what)
 {
     p->done += done;
@@ -109,9 +115,14 @@ void progress_end(struct progress *p)
         p->show(p, NULL);
 }
 
+static double seconds_measuring(const struct progress *p)
+{
+    return (p->measured > 0 ? p->measured : progress_now()) - p->measuring;
+}
+
 double progress_rate(const struct progress *p)
 {
-    double seconds = (p->measured > 0 ? p->measured : progress_now()) - p->measuring;
+    double seconds = seconds_measuring(p);
 
     return p->done > p->at_start && seconds > 0 ? (double)(p->done - p->at_start) / seconds : 0;
 }
@@ -120,12 +131,17 @@ double progress_left(const struct progress *p)
 {
     double rate = progress_rate(p), spent = p->cost.done - p->cost.at_start;
 
-    if (rate <= 0)
-        return 0;
     if (p->cost.total > 0 && spent > 0) /* time so far, times the ratio of remaining work */
-        return (double)(p->done - p->at_start) / rate * fmax(0, p->cost.total - p->cost.done) /
-               spent;
-    return (double)(p->total - p->done) / rate;
+        return seconds_measuring(p) * fmax(0, p->cost.total - p->cost.done) / spent;
+    return rate > 0 ? (double)(p->total - p->done) / rate : 0;
+}
+
+double progress_part(const struct progress *p)
+{
+    double total = p->cost.total > 0 ? p->cost.total : (double)p->total,
+           done = p->cost.total > 0 ? p->cost.done : (double)p->done;
+
+    return total > 0 && done > 0 ? fmin(1, done / total) : 0;
 }
 
 void progress_tell(struct progress *p, const char *event, const struct progress_fact *facts)

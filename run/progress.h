@@ -60,12 +60,17 @@ void progress_costs(struct progress *p, double total, double done);
 void progress_step(struct progress *p, size_t done, const char *what);
 
 void progress_step_of(struct progress *p, size_t done, double cost_of_each, const char *what);
+/* A part of a unit is measured, of this cost. */
+void progress_spend(struct progress *p, double cost, const char *what);
 
 /* The work is over, or has stopped: removes the display. */
 void progress_end(struct progress *p);
 
 /* Units a second from the start of measuring to its end; 0 if nothing was measured. */
 double progress_rate(const struct progress *p);
+
+/* The part of the work that is done, 0 to 1. */
+double progress_part(const struct progress *p);
 
 /* Seconds left at the pace so far; 0 if nothing was measured. */
 double progress_left(const struct progress *p);

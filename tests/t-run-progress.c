@@ -59,10 +59,29 @@ static void units_that_do_not(void **state)
     expect_left(&p, 30);
 }
 
+/* A unit that takes long is seen in parts. */
+static void parts_of_a_unit(void **state)
+{
+    struct progress p = after_ten(1, 0);
+
+    (void)state;
+    progress_costs(&p, 8, 0);
+    assert_true(progress_part(&p) == 0);
+    progress_spend(&p, 2, "model");
+    assert_true(progress_part(&p) == 0.25 && p.done == 0);
+    expect_left(&p, 30);
+    progress_step_of(&p, 1, 6, "model");
+    assert_true(progress_part(&p) == 1 && p.done == 1);
+    p = after_ten(4, 0);
+    progress_step(&p, 3, "model");
+    assert_true(progress_part(&p) == 0.75);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(units_that_cost_the_same),
-                                       cmocka_unit_test(units_that_do_not)};
+                                       cmocka_unit_test(units_that_do_not),
+                                       cmocka_unit_test(parts_of_a_unit)};
 
     return cmocka_run_group_tests_name("run/progress", tests, NULL, NULL);
 }

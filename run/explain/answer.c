@@ -257,12 +257,15 @@ static int answer_group(struct explainer *s, struct answer *answer, size_t count
         b.answer = answer + first;
         b.count = engine_plan(s->engine)->batch;
         b.count = left < (size_t)b.count ? (int)left : b.count;
+        s->cost = (double)b.count * (double)inputs;
+        s->seen = 0;
         rc = (outputs > 1 ? sum_batch(s, &b, e) : answer_batch(s, &b, e)) != 0 ||
                      tensors_unchanged(s->decoder->tensors, e) != 0
                  ? -1
                  : 0;
-        if (rc == 0 && s->progress->total)
-            progress_step(s->progress, (size_t)b.count, s->argument->name);
+        if (rc == 0)
+            progress_step_of(s->progress, (size_t)b.count, (s->cost - s->seen) / b.count,
+                             s->argument->name);
     }
     close_batch(&b);
     return rc;
@@ -377,18 +380,20 @@ static int prepare(struct answer *a, const struct explainer *s, const struct exp
 
 static int answer_all(struct explainer *s, struct answer *answer, size_t count, struct error *e)
 {
+    double cost = 0;
     int rc = 0;
 
     qsort(answer, count, sizeof *answer, compare_answers);
-    if (count > 1)
-        progress_start(s->progress, count, 0);
+    for (size_t i = 0; i < count; i++)
+        cost += (double)inputs_of(&answer[i]);
+    progress_start(s->progress, count, 0);
+    progress_costs(s->progress, cost, 0);
     for (size_t first = 0, end; rc == 0 && first < count; first = end) {
         for (end = first + 1; end < count && by_kind(&answer[first], &answer[end]) == 0;)
             end++;
         rc = answer_group(s, answer + first, end - first, e);
     }
-    if (count > 1)
-        progress_end(s->progress);
+    progress_end(s->progress);
     if (s->kernels)
         run_tell_products(s->kernels, s->progress);
     return rc;

@@ -43,6 +43,16 @@ static int open_kernels(struct explainer *x, struct error *e)
     return x->kernels ? 0 : -1;
 }
 
+/* A block of the batch in progress is computed. */
+static void see(void *explainer, double part)
+{
+    struct explainer *x = explainer;
+    double cost = fmin(part * x->cost, x->cost - x->seen);
+
+    x->seen += cost;
+    progress_spend(x->progress, cost, x->argument->name);
+}
+
 int explainer_fit(struct explainer *x, size_t inputs, size_t outputs, int contrast, size_t segments,
                   struct error *e)
 {
@@ -68,6 +78,7 @@ int explainer_fit(struct explainer *x, size_t inputs, size_t outputs, int contra
     x->engine = engine_create(x->kernels, x->decoder, &request, e);
     if (!x->engine)
         return -1;
+    engine_watch(x->engine, see, x);
     progress_message(x->progress, "%s: %s", x->argument->name,
                      memory_plan_text(text, engine_plan(x->engine)));
     return 0;

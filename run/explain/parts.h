@@ -20,6 +20,7 @@ struct explainer {
     struct kernels *kernels;
     struct engine *engine; /* NULL until the first question is answered */
     double noise; /* of --attribution smoothgrad */
+    double cost, seen; /* of the batch in progress, in inputs; the part of it already reported */
 };
 
 /* Opens the model and what reads its texts; kernels come with the first answer. */
