@@ -143,6 +143,18 @@ static const struct option_row rows[] = {
      .choices = explain_units,
      .group = GROUP_OUTPUT,
      .flags = OPTION_RESULT | OPTION_COMMON},
+    {.name = "leave-out",
+     .value = "PART",
+     .standard = "none",
+     .help =
+         "word, sentence or line: leave each out of the text in turn, and compare the change of "
+         "log p of the target, or of the answer, with the gradient's share of it; shares are "
+         "then summed by the same parts (default %s)",
+     .type = OPTION_NUMBERED_CHOICE,
+     .at = AT(leave_out),
+     .choices = explain_parts,
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "top",
      .value = "N",
      .standard = "10",
@@ -215,6 +227,11 @@ static int check(void *options, struct error *e)
                     "--answer is given %s (expected --prompt or --prompts, and --attribution grad)",
                     o->attribution != ATTRIBUTION_GRAD ? "with another --attribution"
                                                        : "without a prompt");
+    if (o->leave_out != BY_TOKEN && o->by != BY_TOKEN && o->by != o->leave_out)
+        return fail(e,
+                    "--by %s is given with --leave-out %s (expected the same, or no --by: shares "
+                    "are of what is left out)",
+                    explain_units[o->by], explain_parts[o->leave_out]);
     if (!o->segment && o->model)
         return fail(e, "--model is for a result (expected it with --segment N)");
     if (o->train_length && !o->encoding.logn)
@@ -247,15 +264,14 @@ const struct verb explain_verb = {
                    "of a share's ratio to the largest.\n"
                    "\n"
                    "A share says how much the prediction would change with a small change of the "
-                   "token's embedding, not what "
-                   "would happen without "
-                   "the token.\n"
+                   "token's embedding, not what would happen without the token. --leave-out "
+                   "measures that, for words, sentences or lines.\n"
                    "\n"
                    "Written to DIR:\n"
                    "  explain.csv   norm and share of every input\n"
                    "  explain.html  the text as a self-contained page: all tokens, with their "
                    "values, a map and a search\n"
-                   "  units.csv     with --by: a row a word, sentence or line\n"
+                   "  units.csv     with --by or --leave-out: a row a word, sentence or line\n"
                    "  explain.jsonl with --prompts: a JSON object a prompt\n",
     .examples = "  reach explain examples/models/alibi --prompt 'def add(self, child):' -o why\n"
                 "  reach explain ORG/NAME --text chat.txt --against ' no' --by sentence\n"

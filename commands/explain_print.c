@@ -86,10 +86,16 @@ static struct widths widths_of(const struct explanation *x, int width)
     return w;
 }
 
+/* The input of a row: by share, or if parts were left out by the size of the change. */
+static size_t ranked(const struct explanation *x, size_t rank)
+{
+    return x->change ? x->change_order[rank] : x->order[rank];
+}
+
 static int print_row(struct table *t, const struct explanation *x, size_t rank, double sum,
                      struct widths w, struct error *e)
 {
-    size_t i = x->order[rank];
+    size_t i = ranked(x, rank);
     struct around a;
 
     if (around_make(&a, x, i, w.token, e) != 0)
@@ -98,8 +104,13 @@ static int print_row(struct table *t, const struct explanation *x, size_t rank, 
     if (w.wide)
         table_cell(t, "%zu", x->count - 1 - i);
     table_cell(t, "\"%s\"", a.token);
+    if (x->change && isnan(x->change[i]))
+        table_cell(t, "%s", "");
+    else if (x->change)
+        table_cell(t, "%+.4f", x->change[i]);
     table_cell(t, "%.2f %%", 100 * x->share[i]);
-    table_cell(t, "%.2f %%", 100 * sum);
+    if (!x->change)
+        table_cell(t, "%.2f %%", 100 * sum);
     around_free(&a);
     if (w.wide)
         table_cell(t, "%zu", x->line[i]);
@@ -125,14 +136,14 @@ static int print_top(const struct explanation *x, size_t rows, int width, struct
     if (w.wide)
         table_cell(t, "distance");
     table_cell(t, "%s", explanation_unit(x));
-    table_cell(t, "share");
-    table_cell(t, "sum");
+    table_cell(t, x->change ? "change" : "share");
+    table_cell(t, x->change ? "share" : "sum");
     if (w.wide)
         table_cell(t, "line");
     if (w.around)
         table_cell(t, "around it");
     for (size_t rank = 0; rank < x->count && rank < rows && rc == 0; rank++) {
-        sum += x->share[x->order[rank]];
+        sum += x->share[ranked(x, rank)];
         rc = print_row(t, x, rank, sum, w, e);
     }
     putchar('\n');

@@ -94,7 +94,7 @@ static int put_input(FILE *f, const struct explanation *x, size_t i)
 static int put_top_row(FILE *f, const struct explanation *x, size_t rank, double sum,
                        struct error *e)
 {
-    size_t i = x->order[rank];
+    size_t i = x->change ? x->change_order[rank] : x->order[rank];
     struct around a;
 
     if (around_make(&a, x, i, AROUND, e) != 0)
@@ -102,8 +102,15 @@ static int put_top_row(FILE *f, const struct explanation *x, size_t rank, double
     fprintf(f, "<tr data-i=%zu><td>%zu</td><td><a href=\"#\">%zu</a></td><td>%zu</td><td>", i,
             rank + 1, i + 1, x->count - 1 - i);
     put_input(f, x, i);
-    fprintf(f, "</td><td>%.2f&nbsp;%%</td><td>%.2f&nbsp;%%</td><td>%zu</td><td class=around>",
-            100 * x->share[i], 100 * sum, x->line[i]);
+    fputs("</td><td>", f);
+    if (x->change && !isnan(x->change[i]))
+        fprintf(f, "%+.4f", x->change[i]);
+    if (x->change)
+        fputs("</td><td>", f);
+    fprintf(f, "%.2f&nbsp;%%</td><td>", 100 * x->share[i]);
+    if (!x->change)
+        fprintf(f, "%.2f&nbsp;%%</td><td>", 100 * sum);
+    fprintf(f, "%zu</td><td class=around>", x->line[i]);
     html_text(f, a.before);
     fputs("<mark>", f);
     html_text(f, a.token);
@@ -122,14 +129,15 @@ static int put_top(FILE *f, const struct explanation *x)
 
     fprintf(f,
             "<table class=top id=top><caption>The %ss with the largest "
-            "shares</caption>\n<thead><tr><th scope=col>rank</th><th "
+            "%s</caption>\n<thead><tr><th scope=col>rank</th><th "
             "scope=col>position</th><th scope=col>distance</th><th scope=col>%s</th><th "
-            "scope=col>share</th><th "
-            "scope=col>sum</th><th "
+            "scope=col>%s</th><th "
+            "scope=col>%s</th><th "
             "scope=col>line</th><th scope=col>around it</th></tr></thead><tbody>\n",
-            explanation_unit(x), explanation_unit(x));
+            explanation_unit(x), x->change ? "changes of log p when left out" : "shares",
+            explanation_unit(x), x->change ? "change" : "share", x->change ? "share" : "sum");
     for (size_t rank = 0; rank < x->count && rank < TOP && rc == 0; rank++) {
-        sum += x->share[x->order[rank]];
+        sum += x->share[x->order[rank]]; /* shown without changes */
         rc = put_top_row(f, x, rank, sum, &unused);
     }
     fputs("</tbody></table>\n", f);
@@ -161,6 +169,9 @@ static void put_data(FILE *f, const struct explanation *x)
     fputs("],\"line\":[", f);
     for (size_t i = 0; i < x->count; i++)
         fprintf(f, "%s%zu", i ? "," : "", x->line[i]);
+    for (size_t i = 0; x->change && i < x->count; i++)
+        fprintf(f, "%s%s", i ? "," : "],\"change\":[",
+                isnan(x->change[i]) ? "null" : csv_format_real(number, x->change[i]));
     fputs("]}</script>\n", f);
 }
 

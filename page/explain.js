@@ -24,7 +24,8 @@ const percent = value => (100 * value).toPrecision(3) + "\u00a0%";
 function values(i) {
   const text = JSON.stringify(text_of(i)).slice(0, 60);
   return `${text}  id ${data.id[i]}\nposition ${i + 1}, distance ${count - 1 - i}, line ${data.line[i]}\n` +
-    `share ${percent(share[i])}, rank ${rank[i] + 1} of ${count}\nfrom here on ${percent(from[i])}\nnorm ${data.norm[i].toPrecision(6)}`;
+    `share ${percent(share[i])}, rank ${rank[i] + 1} of ${count}\nfrom here on ${percent(from[i])}\nnorm ${data.norm[i].toPrecision(6)}` +
+    (data.change && data.change[i] !== null ? `\nleft out, log p changes by ${data.change[i].toPrecision(4)}` : "");
 }
 let held = -1; /* a token that was picked keeps its values in sight */
 function tell(i) {

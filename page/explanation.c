@@ -84,6 +84,9 @@ void explanation_free(struct explanation *x)
     free(x->rank);
     free(x->line);
     free(x->start);
+    free(x->change);
+    free(x->change_order);
+    free(x->change_rank);
     *x = (struct explanation){0};
 }
 

@@ -40,6 +40,13 @@ struct explanation {
         *by; /* what stands in the place of an input: "word", ...: a constant; NULL: a token */
     const struct explanation *tokens; /* with `by`: of the tokens, borrowed */
     size_t *start; /* with `by`: [count + 1] the index of its first token; last, of the target */
+    /* with parts left out, else NULL: [count] what is explained (log p) without the part, less that
+     * of the whole text, NaN if the part cannot be left out; indices by falling size of it; rank of
+     * each, from 0 */
+    double *change;
+    size_t *change_order, *change_rank;
+    double whole; /* what is explained of the whole text */
+    double correlation; /* Spearman's, of its size with the share; NaN: none */
     size_t half; /* the smallest number of last inputs with more than half of the gradient */
 };
 

@@ -2,6 +2,7 @@
 
 #include "analyze/curve.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -165,6 +166,27 @@ static char *quote_input(const struct explanation *x, size_t input)
     return quoted;
 }
 
+/* A sentence on what happened without each part. */
+static int show_change(FILE *f, const struct explanation *x)
+{
+    size_t top = x->change_order[0];
+    char *part = quote_input(x, top);
+
+    if (!part)
+        return -1;
+    fprintf(f,
+            " Of all %ss left out one at a time, %s at position %zu changes log p most, by %+.4g",
+            x->by, part, top + 1, x->change[top]);
+    free(part);
+    if (!isnan(x->correlation))
+        fprintf(f,
+                "; the sizes of the changes and the shares have a rank correlation (Spearman) of "
+                "%.2f",
+                x->correlation);
+    fputs(".", f);
+    return 0;
+}
+
 int show_sentence(FILE *f, const struct explanation *x)
 {
     size_t top = x->order[0], most = curve_erf(x->cumulative, x->count, 0.9);
@@ -186,5 +208,5 @@ int show_sentence(FILE *f, const struct explanation *x)
                 100 * x->share[top], token, top + 1);
     }
     free(token);
-    return 0;
+    return x->change && !isnan(x->change[x->change_order[0]]) ? show_change(f, x) : 0;
 }

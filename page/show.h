@@ -31,8 +31,8 @@ void show_rank(char text[SHOW_RANK], const struct explanation *x);
 const char *show_share_of(const struct explanation *x);
 /* `the last 14 of 102 tokens`, `the last of 102 words`; `unit`: token, word. */
 void show_last(FILE *f, size_t last, size_t count, const char *unit);
-/* `Half of the summed gradient norm comes from the last 14 of 102 tokens, ...`, without a newline.
- * -1: out of memory. */
+/* `Half of the summed gradient norm comes from the last 14 of 102 tokens, ...`, without a newline;
+ * and if parts were left out, which of them matters most. -1: out of memory. */
 int show_sentence(FILE *f, const struct explanation *x) MUST_USE;
 
 #endif

@@ -20,8 +20,9 @@ static const struct csv_column columns[] = {
     CSV_COLUMN(explain_row, target_id, "",
                "token id of the target; -1: the tokens of --answer together"),
     CSV_COLUMN(explain_row, target_logprob, "nats", "natural log p of the target"),
-    CSV_OPTIONAL(explain_row, unit, "",
-                 "number of its word, sentence or line in units.csv; empty without --by"),
+    CSV_OPTIONAL(
+        explain_row, unit, "",
+        "number of its word, sentence or line in units.csv; empty without --by and --leave-out"),
     CSV_OPTIONAL(explain_row, prompt, "",
                  "with --prompts the id of the line, or its number; otherwise empty"),
     CSV_OPTIONAL(explain_row, target, "",
@@ -46,15 +47,26 @@ static const struct csv_column of_units[] = {
     CSV_COLUMN(unit_row, target_logprob, "nats", "as in explain.csv"),
     CSV_OPTIONAL(unit_row, prompt, "", "as in explain.csv"),
     CSV_OPTIONAL(unit_row, target, "", "as in explain.csv"),
+    CSV_OPTIONAL(unit_row, change, "nats",
+                 "with --leave-out: log p of the target without the unit, less its log p after the "
+                 "whole text; with --against of the difference; empty: it is the only unit, or the "
+                 "beginning-of-text token"),
+    CSV_OPTIONAL(unit_row, change_rank, "",
+                 "rank by decreasing absolute value of the change, from 1; of equal ones the "
+                 "nearest comes first"),
+    CSV_OPTIONAL(unit_row, rank_correlation, "",
+                 "Spearman's, over the units of this target, between the absolute value of the "
+                 "change and the share; empty below three units, or if one of them is the same "
+                 "for all"),
 };
 
 const struct csv_layout units_csv = {
     .file = "units.csv",
-    .origin = "`reach explain -o DIR --by word`, sentence or line",
+    .origin = "`reach explain -o DIR --by word` or `--leave-out word`, sentence or line",
     .row = "a word, sentence or line of the inputs",
     .units = "position, last, distance, target_position in tokens; target_logprob in nats; norm, "
              "share: sums over the tokens of the unit; cumulative: sum of the shares from this "
-             "unit on",
+             "unit on; change in nats",
     .columns = of_units,
     .count = sizeof of_units / sizeof *of_units,
 };

@@ -24,6 +24,9 @@ struct unit_row {
     long long rank, line, target_position, target_id;
     double target_logprob;
     const char *prompt, *target;
+    double change;
+    long long change_rank;
+    double rank_correlation;
 };
 
 extern const struct csv_layout explain_csv, units_csv;

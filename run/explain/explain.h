@@ -31,6 +31,8 @@ int explain_reduce(struct explanation *x, struct error *e) MUST_USE;
 int explain_join(struct explanations *out, const struct explanations *of, enum explain_by by,
                  struct error *e) MUST_USE;
 int explain_write(const struct explain_run *r, struct error *e) MUST_USE;
+/* The units of what is shown. */
+enum explain_by explain_unit_of(const struct explain_options *o);
 /* explain.jsonl: a line for each explanation. */
 int explain_write_lines(const void *found, const char *path, struct atomic_file *out,
                         struct error *e) MUST_USE;

@@ -3,6 +3,7 @@
 
 #include "io/formats/json_write.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* What is written, and room for spelling a piece. */
@@ -75,6 +76,15 @@ static int put_inputs(struct line *l)
     return rc;
 }
 
+/* NaN: null. */
+static void put_real(struct line *l, const char *name, double value)
+{
+    if (isnan(value))
+        json_write_text(&l->json, name, NULL);
+    else
+        json_write_real(&l->json, name, value);
+}
+
 /* Words, sentences or lines. */
 static int put_units(struct line *l)
 {
@@ -87,9 +97,13 @@ static int put_units(struct line *l)
         json_write_whole(&l->json, "last", (long long)l->x->start[i + 1]);
         rc |= put_piece(l, "text", l->x->id[i]);
         json_write_real(&l->json, "share", l->x->share[i]);
+        if (l->x->change)
+            put_real(l, "change", l->x->change[i]);
         json_write_close(&l->json, '}');
     }
     json_write_close(&l->json, ']');
+    if (l->x->change)
+        put_real(l, "rank_correlation", l->x->correlation);
     return rc;
 }
 

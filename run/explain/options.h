@@ -13,6 +13,7 @@
 /* What shares are of. */
 enum explain_by { BY_TOKEN, BY_WORD, BY_SENTENCE, BY_LINE };
 extern const char *const explain_units[]; /* their names, ended by NULL */
+extern const char *const explain_parts[]; /* those that may be left out; the first is none */
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
@@ -36,7 +37,7 @@ struct explain_options {
     uint64_t seed;
     long train_length; /* 0: as in the checkpoint */
     long top, drawn; /* rows of the table; tokens drawn, counted from the end. 0: none */
-    enum explain_by by;
+    enum explain_by by, leave_out; /* leave_out BY_TOKEN: nothing is left out */
     enum color_choice color;
     int strict, force;
     struct shown_options shown;

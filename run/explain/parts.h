@@ -107,4 +107,34 @@ void questions_free(struct questions *q);
 int explain_answer(struct explainer *x, const struct questions *q, struct explanations *out,
                    struct error *e) MUST_USE;
 
+/* ---- without a part ---- */
+
+/* log p of the ends of texts. What a text has in common with the beginning of the one before is not
+ * computed again. */
+struct scorer {
+    const struct explainer *of;
+    struct engine *engine;
+    int retains; /* 0: the model computes each text as a whole */
+    size_t most; /* inputs of the longest text */
+    /* the text so far, [most] each: inputs, the target after each of them, and its log p; NaN: not
+     * computed */
+    int32_t *id, *target;
+    double *logprob;
+    size_t count;
+};
+
+int scorer_open(struct scorer *s, const struct explainer *of, size_t most,
+                struct error *e) MUST_USE;
+void scorer_close(struct scorer *s);
+/* *sum: the sum of log p of the last `outputs` of ids [inputs + 1]. */
+int scorer_sum(struct scorer *s, double *sum, const int32_t *ids, size_t inputs, size_t outputs,
+               struct error *e) MUST_USE;
+/* The inputs that this would compute, and only that; scorer_forget comes before real work. */
+size_t scorer_foresee(struct scorer *s, const int32_t *ids, size_t inputs, size_t outputs);
+void scorer_forget(struct scorer *s);
+
+/* The changes of r->joined: of each part, left out of its text. */
+int explain_leave_out(struct explain_run *r, struct explainer *x, const struct questions *q,
+                      struct error *e) MUST_USE;
+
 #endif

@@ -29,6 +29,29 @@ static void tell_prompts(const struct questions *q, struct progress *p)
                          chosen, q->count);
 }
 
+static int tell(const struct explain_run *r, const struct questions *q, struct error *e)
+{
+    int rc = 0;
+
+    if (r->options->prompts)
+        tell_prompts(q, r->progress);
+    for (size_t i = 0, k = 0; i < q->count && rc == 0 && !r->options->prompts;
+         k += q->item[i++].targets)
+        rc = tell_named(&q->item[i], &r->found.item[k], r->progress, e);
+    return rc;
+}
+
+/* Shares, ranks and lines, and the units that are shown. */
+static int reduce(struct explain_run *r, struct error *e)
+{
+    enum explain_by by = explain_unit_of(r->options);
+
+    for (size_t i = 0; i < r->found.count; i++)
+        if (explain_reduce(&r->found.item[i], e) != 0)
+            return -1;
+    return by != BY_TOKEN ? explain_join(&r->joined, &r->found, by, e) : 0;
+}
+
 /* With a model. */
 static int measure(struct explain_run *r, struct error *e)
 {
@@ -38,12 +61,12 @@ static int measure(struct explain_run *r, struct error *e)
 
     if (rc == 0 && (r->options->prompt || r->options->prompts))
         explain_tell_chat(&x, &q);
-    rc = rc == 0 ? explain_answer(&x, &q, &r->found, e) : -1;
-    if (rc == 0 && r->options->prompts)
-        tell_prompts(&q, r->progress);
-    for (size_t i = 0, k = 0; i < q.count && rc == 0 && !r->options->prompts;
-         k += q.item[i++].targets)
-        rc = tell_named(&q.item[i], &r->found.item[k], r->progress, e);
+    if (rc == 0)
+        rc = explain_answer(&x, &q, &r->found, e) != 0 || tell(r, &q, e) != 0 || reduce(r, e) != 0
+                 ? -1
+                 : 0;
+    if (rc == 0 && r->options->leave_out != BY_TOKEN)
+        rc = explain_leave_out(r, &x, &q, e);
     questions_free(&q);
     explainer_close(&x);
     return rc;
@@ -57,11 +80,10 @@ int explain_run(struct explain_run *r, struct error *e)
 
     if (o->folder && results_open(&place, o->folder, &explain_layout, o->force, e) != 0)
         return -1;
-    rc = r->argument ? measure(r, e) : explain_read(r, e);
-    for (size_t i = 0; i < r->found.count && rc == 0; i++)
-        rc = explain_reduce(&r->found.item[i], e);
-    if (rc == 0 && o->by != BY_TOKEN)
-        rc = explain_join(&r->joined, &r->found, o->by, e);
+    if (r->argument)
+        rc = measure(r, e);
+    else
+        rc = explain_read(r, e) != 0 || reduce(r, e) != 0 ? -1 : 0;
     if (rc == 0 && o->folder)
         rc = explain_write(r, e);
     if (rc == 0 && o->folder)
@@ -72,7 +94,7 @@ int explain_run(struct explain_run *r, struct error *e)
 
 const struct explanations *explain_shown(const struct explain_run *r)
 {
-    return r->options->by == BY_TOKEN ? &r->found : &r->joined;
+    return explain_unit_of(r->options) == BY_TOKEN ? &r->found : &r->joined;
 }
 
 void explain_run_free(struct explain_run *r)

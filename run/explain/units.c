@@ -7,6 +7,13 @@
 const char *const explain_units[] = {
     [BY_TOKEN] = "token", [BY_WORD] = "word", [BY_SENTENCE] = "sentence", [BY_LINE] = "line", NULL};
 
+const char *const explain_parts[] = {"none", "word", "sentence", "line", NULL};
+
+enum explain_by explain_unit_of(const struct explain_options *o)
+{
+    return o->leave_out != BY_TOKEN ? o->leave_out : o->by;
+}
+
 /* Ids of units, which must not be those of tokens. */
 enum { UNIT_IDS = 1 << 30 };
 
@@ -167,7 +174,7 @@ int explain_join(struct explanations *out, const struct explanations *of, enum e
     if (!of->pieces.count)
         return fail(e,
                     "%s: --by %s: its tokens have no texts, because it has no tokenizer (expected "
-                    "--by token)",
+                    "--by token, and no --leave-out)",
                     of->item->path, explain_units[by]);
     for (size_t i = 0; i < of->count; i++)
         total += of->item[i].count;

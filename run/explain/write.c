@@ -107,6 +107,7 @@ static int write_units(struct csv *csv, const struct explanation *x, struct erro
 
     for (size_t i = 0; i < x->count && rc == 0; i++) {
         const char *spelt = texts_spell(x->pieces, x->id[i], &text, &size);
+        int changes = x->change && !isnan(x->change[i]);
 
         if (spelt && target)
             csv_row(csv,
@@ -125,7 +126,11 @@ static int write_units(struct csv *csv, const struct explanation *x, struct erro
                                        .target_id = explanation_target_id(x),
                                        .target_logprob = x->target.logprob,
                                        .prompt = x->name ? x->name : "",
-                                       .target = target});
+                                       .target = target,
+                                       .change = changes ? x->change[i] : NAN,
+                                       .change_rank = changes ? (long long)x->change_rank[i] + 1
+                                                              : 0,
+                                       .rank_correlation = changes ? x->correlation : NAN});
         else
             rc = fail(e, "units.csv: out of memory");
     }

@@ -297,6 +297,32 @@ def check_report_begin(page, where, name):
         fail(f"{where}: the summary has to be scrolled to the side: {summary}")
 
 
+def check_left_out(page, scratch, pictures):
+    """Hovering over a part shows its change of units.csv, and the table has the largest one first."""
+    folder = os.path.join(scratch, "left-out")
+    run_reach("explain", os.path.join(MODELS, "alibi"), "--prompt", "def add(self, child): self.children.append(", "--leave-out", "word",
+              "--show", "0", "--quiet", "-o", folder)
+    with open(os.path.join(folder, "units.csv"), newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(line for line in file if not line.startswith("# ")))
+    page.open(os.path.join(folder, "explain.html"))
+    if pictures:
+        page.picture(os.path.join(pictures, "left-out.png"))
+    for row in rows:
+        page.run(f'document.querySelectorAll("pre i")[{int(row["unit"]) - 1}].click()')
+        page.run("new Promise(done => setTimeout(done, 100))")
+        text = page.run('document.getElementById("tip").textContent')
+        change = re.search(r"left out, log p changes by (\S+)", text)
+        if not change or abs(float(change[1]) - float(row["change"])) > 1e-3 * abs(float(row["change"])):
+            fail(f"left out, {row['text']!r}: {text!r} (expected a change of {row['change']})")
+    first = page.run('document.querySelector("#top tbody tr").innerText')
+    best = next(row for row in rows if row["change_rank"] == "1")
+    if f"{float(best['change']):+.4f}" not in first:
+        fail(f"left out: the table begins with {first!r} (expected {best['change']})")
+    if page.complaints():
+        fail(f"left out: the console has {page.complaints()}")
+    print(f"left out: {len(rows)} words")
+
+
 def check_report(page, scratch, pictures):
     """Results of several kinds in one page: read, printed, and as narrow as a window may be; a name that is HTML is a name."""
     models, name = os.path.join(ROOT, "examples", "models"), "<img src onerror>&\"'"
@@ -371,6 +397,7 @@ def main():
                 run_reach("explain", *arguments, "--show", "0", "--quiet", "-o", folder)
                 check_page(page, folder, name, pictures)
             check_several(page, scratch, pictures)
+            check_left_out(page, scratch, pictures)
             check_report(page, scratch, pictures)
     finally:
         page.close()
