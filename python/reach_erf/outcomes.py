@@ -307,6 +307,12 @@ def spelt_bytes(piece: str) -> bytes:
     return out + piece[at:].encode()
 
 
+def _rows(of: Table, which: slice | np.ndarray) -> Table:
+    """Return some rows of a table, of one target: without the note on the first."""
+    notes = {name: note for name, note in of.notes.items() if name != "target"}
+    return Table(of.kind, {name: column[which] for name, column in of.columns.items()}, notes)
+
+
 class Explanation(TableOutcome):
     """What predictions depended on, of `explain`: a row for each target and input token, in order, the first token first."""
 
@@ -322,11 +328,26 @@ class Explanation(TableOutcome):
         parts = []
         for first, end in zip(starts, starts[1:] + [len(keys)]):
             part = copy.copy(self)
-            rows = {name: column[first:end] for name, column in self.table.columns.items()}
-            notes = {name: note for name, note in self.table.notes.items() if name != "target"}
-            part.tables = {"explain": Table("explain", rows, notes)}
+            part.tables = {"explain": _rows(self.table, slice(first, end))}
+            if self.units is not None:
+                mine = [key == keys[first] for key in zip(*(self.units[name] for name in ("prompt", "target_position", "target_id")))]
+                part.tables["units"] = _rows(self.units, np.array(mine))
             parts.append(part)
         return parts
+
+    @property
+    def units(self) -> Table | None:
+        """The words, sentences or lines of by= or leave_out=, a row each: columns of units.csv. With leave_out= `change` is that of
+        log p without the unit, in nats, NaN for one that cannot be left out."""
+        return self.tables.get("units")
+
+    @property
+    def rank_correlation(self) -> float:
+        """With leave_out=: Spearman's, between the size of the change and the share of the units, of several targets of the first;
+        else NaN."""
+        found = self.parts[0].units
+        values = found["rank_correlation"] if found is not None and "rank_correlation" in found else np.zeros(0)
+        return float(next((one for one in values if not math.isnan(one)), math.nan))
 
     @property
     def pieces(self) -> list[str]:
@@ -393,6 +414,17 @@ class Explanation(TableOutcome):
         left = len(parts) - PARTS_SHOWN
         return "".join(part._part() for part in parts[:PARTS_SHOWN]) + (paragraph(f"and {left} more: .parts, .page") if left > 0 else "")
 
+    def _changes(self) -> str:
+        units = self.units
+        if units is None or "change" not in units or np.isnan(units["change"]).all():
+            return ""
+        best = np.argsort(np.where(np.isnan(units["change_rank"]), np.inf, units["change_rank"]), kind="stable")[:10]
+        agree = self.rank_correlation
+        return (table(["position", "left out", "change of log p", "share"], [
+                    [int(units["position"][i]), repr(spelt_bytes(str(units["text"][i])).decode("utf-8", "replace")),
+                     number(units["change"][i], 4), f"{100 * units['share'][i]:.2f} %"] for i in best])
+                + ("" if math.isnan(agree) else paragraph(f"Rank correlation (Spearman) of the size of the change with the share: {agree:.2f}.")))
+
     def _part(self) -> str:
         tokens = self._tokens()
         best = np.argsort(self["rank"])[:10]
@@ -403,7 +435,8 @@ class Explanation(TableOutcome):
                     ["target" if i == 0 else "", repr(one.text), one.id, number(one.logprob, 5), number(math.exp(one.logprob), 3)]
                     for i, one in enumerate(tokens)])
                 + table(["position", "distance", "token", "share"], [
-                    [self["position"][i], self["distance"][i], repr(pieces[i]), f"{100 * self.share[i]:.2f} %"] for i in best]))
+                    [self["position"][i], self["distance"][i], repr(pieces[i]), f"{100 * self.share[i]:.2f} %"] for i in best])
+                + self._changes())
 
 
 class Info(Outcome, Mapping):  # type: ignore[type-arg]

@@ -42,7 +42,8 @@ COLUMNS = {  # by make outputs
     "explain": """model position:w distance:w id:w piece norm:r share:r cumulative:r rank:w line:w
         target_position:w target_id:w target_logprob:r unit:w? prompt target""",
     "units": """model unit:w position:w last:w distance:w text norm:r share:r cumulative:r rank:w
-        line:w target_position:w target_id:w target_logprob:r prompt target""",
+        line:w target_position:w target_id:w target_logprob:r prompt target change:r? change_rank:w?
+        rank_correlation:r?""",
 }
 
 

@@ -507,6 +507,27 @@ class Shown(Verbs):
         self.assertTrue(found.page.read_text().startswith("<!doctype html>"))
         self.assertGreater(len(found.others), 1)
 
+    def test_left_out(self):
+        lines = ["import os\n", "import sys\n", "def add(self, child):\n"]
+        prompt = "".join(lines)
+        found = reach.explain(ALIBI, prompt=prompt, targets=2, leave_out="line", dtype="f64")
+        for part in found.parts:
+            units, target = part.units, str(part.target.id)
+            whole = reach.explain(ALIBI, prompt=prompt, target=target, dtype="f64").target.logprob
+            self.assertEqual([spelt_bytes(text).decode() for text in units["text"]], lines)
+            without = reach.explain(ALIBI, prompt=lines[0] + lines[1], target=target, dtype="f64").target.logprob
+            self.assertAlmostEqual(units["change"][2], without - whole, places=9)
+            self.assertAlmostEqual(units["share"].sum(), 1, places=9)
+            ranks = [np.argsort(np.argsort(values)) for values in (np.abs(units["change"]), units["share"])]
+            self.assertAlmostEqual(part.rank_correlation, np.corrcoef(*ranks)[0, 1], places=12)
+        self.assertEqual(found.rank_correlation, found.parts[0].rank_correlation)
+        html = found._repr_html_()
+        self.assertEqual((html.count("change of log p"), html.count("Rank correlation (Spearman)")), (2, 2))
+        plain = reach.explain(ALIBI, prompt=prompt)
+        self.assertIsNone(plain.units)
+        self.assertTrue(np.isnan(plain.rank_correlation))
+        self.assertNotIn("change of log p", plain._repr_html_())
+
 
 if __name__ == "__main__":
     unittest.main()
