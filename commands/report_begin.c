@@ -27,7 +27,8 @@ static int is_of_fields(const struct report_source *s)
            s->file.kind == REPORT_LADDER;
 }
 
-/* The models of the results, or the rows of COLUMN in their tables; `fields`: of measured fields. */
+/* The models of the results, or the rows of COLUMN in their tables; `fields`: of measured fields.
+ */
 static int find_names(struct text_list *l, const struct report_run *r, const char *column,
                       int fields)
 {

@@ -24,7 +24,8 @@ static int put_heading(FILE *f, const struct explanation *x)
     html_text(f, target);
     fprintf(f, "</code> depended on</h3>\n<p class=about>");
     html_text(f, x->model);
-    fprintf(f, ", %zu inputs, log p %.4f; shaded by the root of the share, the darkest %.3g&nbsp;%%",
+    fprintf(f,
+            ", %zu inputs, log p %.4f; shaded by the root of the share, the darkest %.3g&nbsp;%%",
             x->count, x->target.logprob, 100 * explanation_shade_share(x, SHADES - 1));
     if (x->count > TOKENS_MOST)
         fprintf(f, "; the last %d inputs are shown", TOKENS_MOST);

@@ -36,6 +36,7 @@ struct field_row {
     double cone; /* the exact cone */
     double erf, erf_lo, erf_hi; /* measured, and its interval; equal ends: none */
     int saturated; /* 1: the measured field is the whole length */
+    double length; /* tokens that were measured: a longer theoretical field could not show */
     double train_length;
 };
 
@@ -46,7 +47,8 @@ struct field_rows {
 };
 
 /* TRF and measured ERF on one logarithmic axis of tokens, one line each ([B] figures 5 and 6
- * compare the two). Returns as figure_draw. */
+ * compare the two); hollow at the frame, with an arrow, what is longer than was measured. Returns
+ * as figure_draw. */
 int figure_fields(const struct figure_place *to, const struct field_rows *u,
                   struct error *e) MUST_USE;
 

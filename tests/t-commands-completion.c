@@ -34,33 +34,33 @@ static const struct shell bash = {
 /* its completion works in an interactive shell alone: in one of its own, where compadd tells what
  * it was given */
 static const struct shell zsh = {
-    "zsh",
-    "cat > offered.zsh <<'END'\n"
-    "autoload -Uz compinit\n"
-    "compinit -C -d ./zsh.dump\n"
-    "source ./zsh.script\n"
-    "compadd() {\n"
-    "    [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\\ * ]] && { builtin compadd \"$@\"; return }\n"
-    "    local -a found\n"
-    "    builtin compadd -A found \"$@\"\n"
-    "    for word in $found; do print -r -- \"<$word>\"; done\n"
-    "    builtin compadd \"$@\"\n"
-    "}\n"
-    "offer() { _main_complete; print END; exit }\n"
-    "zle -C offered complete-word offer\n"
-    "bindkey '^I' offered\n"
-    "print BEGIN\n"
-    "END\n"
-    "zmodload zsh/zpty\n"
-    "zpty inner zsh -f -i\n"
-    "zpty -w inner \"cd ${(q)PWD}; source ./offered.zsh\"\n"
-    "zpty -r -m inner said '*BEGIN*'\n"
-    "zpty -w -n inner \"$1\"$'\\t'\n"
-    "zpty -r -m inner said '*END*'\n"
-    "print -r -- \"$said\"\n"};
+    "zsh", "cat > offered.zsh <<'END'\n"
+           "autoload -Uz compinit\n"
+           "compinit -C -d ./zsh.dump\n"
+           "source ./zsh.script\n"
+           "compadd() {\n"
+           "    [[ ${@[1,(i)(-|--)]} == *-(O|A|D)\\ * ]] && { builtin compadd \"$@\"; return }\n"
+           "    local -a found\n"
+           "    builtin compadd -A found \"$@\"\n"
+           "    for word in $found; do print -r -- \"<$word>\"; done\n"
+           "    builtin compadd \"$@\"\n"
+           "}\n"
+           "offer() { _main_complete; print END; exit }\n"
+           "zle -C offered complete-word offer\n"
+           "bindkey '^I' offered\n"
+           "print BEGIN\n"
+           "END\n"
+           "zmodload zsh/zpty\n"
+           "zpty inner zsh -f -i\n"
+           "zpty -w inner \"cd ${(q)PWD}; source ./offered.zsh\"\n"
+           "zpty -r -m inner said '*BEGIN*'\n"
+           "zpty -w -n inner \"$1\"$'\\t'\n"
+           "zpty -r -m inner said '*END*'\n"
+           "print -r -- \"$said\"\n"};
 static const struct shell fish = {
-    "fish", "source ./fish.script\n"
-            "for word in (complete -C $argv[1]); echo '<'(string split -f1 \\t -- $word)'>'; end\n"};
+    "fish",
+    "source ./fish.script\n"
+    "for word in (complete -C $argv[1]); echo '<'(string split -f1 \\t -- $word)'>'; end\n"};
 
 static int is_here(const struct shell *s)
 {
@@ -100,8 +100,8 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The words that the shell offers behind LINE, sorted, as <a><b>. A blank at the end of LINE: behind
- * an empty word. The caller frees. */
+/* The words that the shell offers behind LINE, sorted, as <a><b>. A blank at the end of LINE:
+ * behind an empty word. The caller frees. */
 static char *offered(const struct shell *s, const char *line)
 {
     enum { WORDS = 200 };
@@ -275,9 +275,10 @@ static int setup(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bash_completes), cmocka_unit_test(zsh_completes),
-        cmocka_unit_test(fish_completes), cmocka_unit_test(briefs_are_short)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bash_completes),
+                                       cmocka_unit_test(zsh_completes),
+                                       cmocka_unit_test(fish_completes),
+                                       cmocka_unit_test(briefs_are_short)};
 
     return cmocka_run_group_tests(tests, setup, program_close);
 }

@@ -177,6 +177,40 @@ static void marks_of_a_ladder_are_seen(void **state)
     free(script);
 }
 
+/* `reach LINE` without gnuplot: a line on standard error has this text. */
+static void script_with_warning(const char *line, const char *said)
+{
+    struct outcome o = finish(start(line, "/nonexistent"));
+
+    if (o.status != 0 || !strstr(o.err, said))
+        fail_msg("reach %s: exit %d: %s (expected \"%s\")", line, o.status, o.err, said);
+    outcome_free(&o);
+}
+
+/* Fields are compared where theory and measurement have a name in common; a theoretical one that
+ * the length could not show is hollow, at the frame. */
+static void fields_are_compared_by_name(void **state)
+{
+    (void)state;
+    script_with_warning("plot all --figure fields -o matched",
+                        "fields.gp: no theoretical field of none: left out");
+    assert_has("matched/fields.gp", "label1 = 'window'\n");
+    assert_lacks("matched/fields.gp", "'none'");
+    assert_lacks("matched/fields.gp", "beyond the measured length");
+    script_only("trf window=alibi -o long");
+    script_only("trf other=alibi -o other");
+    script_only("erf none --text text --length 32 --segments 3 --quiet -o plain");
+    script_only("plot long/trf.csv step-3 -o beyond");
+    assert_has("beyond/fields.gp", "$kind1 << EOD\nEOD\n$beyond1 << EOD\n");
+    assert_lacks("beyond/fields.gp", "$beyond1 << EOD\nEOD\n");
+    assert_has("beyond/fields.gp", "title 'beyond the measured length, or unbounded'");
+    script_with_warning(
+        "plot other/trf.csv plain -o apart",
+        "no theoretical field of none; no measured field of other: no name has both");
+    assert_has("apart/fields.gp", "label2 = 'none'\n");
+    script_only("plot other/trf.csv -o alone"); /* theory alone was asked for */
+}
+
 static void options_are_applied(void **state)
 {
     (void)state;
@@ -666,6 +700,7 @@ int main(void)
         cmocka_unit_test(figures_are_those_of_the_run),
         cmocka_unit_test(layers_are_told_apart),
         cmocka_unit_test(targets_are_side_by_side),
+        cmocka_unit_test(fields_are_compared_by_name),
         cmocka_unit_test(marks_of_a_ladder_are_seen),
         cmocka_unit_test(options_are_applied),
         cmocka_unit_test(sizes_are_those_asked_for),

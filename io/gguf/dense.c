@@ -350,10 +350,8 @@ static const struct assumption of_gemma3[] = {BASE("1000000"),
                                                "rotary base 10000 in windows"},
                                               PATTERN("windows in all layers but every 6th"),
                                               {0}};
-static const struct assumption of_smollm3[] = {BASE("2000000"),
-                                               {"no_rope_layer_step",
-                                                "no rotation in every 4th layer"},
-                                               {0}};
+static const struct assumption of_smollm3[] = {
+    BASE("2000000"), {"no_rope_layer_step", "no rotation in every 4th layer"}, {0}};
 static const struct assumption of_cohere2[] = {BASE("10000"),
                                                PATTERN("windows in all layers but every 4th"),
                                                {0}};

@@ -55,16 +55,17 @@ static const struct name_row glm4_moe_names[] = {
     {"blk.#.nextn.shared_head_head", "model.layers.#.shared_head.head", LAYOUT_SAME},
     {"blk.#.nextn.shared_head_norm", "model.layers.#.shared_head.norm", LAYOUT_SAME},
     {0}};
-static const struct name_row dots1_names[] = {
-    ENDS(LAYOUT_SAME),
-    NORMS_BEFORE(LAYOUT_SAME),
-    ATTENTION(LAYOUT_SAME, LAYOUT_SAME),
-    HEAD_NORMS(LAYOUT_SAME),
-    GATED,
-    EXPERTS("mlp.gate"),
-    SHARED_EXPERT("shared_experts"),
-    {"blk.#.exp_probs_b", "model.layers.#.mlp.gate.e_score_correction_bias", LAYOUT_BARE},
-    {0}};
+static const struct name_row dots1_names[] = {ENDS(LAYOUT_SAME),
+                                              NORMS_BEFORE(LAYOUT_SAME),
+                                              ATTENTION(LAYOUT_SAME, LAYOUT_SAME),
+                                              HEAD_NORMS(LAYOUT_SAME),
+                                              GATED,
+                                              EXPERTS("mlp.gate"),
+                                              SHARED_EXPERT("shared_experts"),
+                                              {"blk.#.exp_probs_b",
+                                               "model.layers.#.mlp.gate.e_score_correction_bias",
+                                               LAYOUT_BARE},
+                                              {0}};
 static const struct name_row gpt_oss_names[] = {
     ENDS(LAYOUT_SAME),
     {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_SAME},
@@ -131,15 +132,16 @@ static const struct key_row glm4_moe_keys[] = {
     {"leading_dense_block_count", "first_k_dense_replace", KEY_NEEDED},
     {"nextn_predict_layers", "num_nextn_predict_layers", KEY_COPIED},
     {0}};
-static const struct key_row dots1_keys[] = {
-    EXPERT_KEYS("n_routed_experts"),
-    OWN_WIDTH,
-    {"expert_weights_scale", "routed_scaling_factor", KEY_COPIED},
-    {"expert_shared_count", "n_shared_experts", KEY_NEEDED},
-    {"expert_group_count", "n_group", KEY_COPIED},
-    {"expert_group_used_count", "topk_group", KEY_COPIED},
-    {"leading_dense_block_count", "first_k_dense_replace", KEY_NEEDED},
-    {0}};
+static const struct key_row dots1_keys[] = {EXPERT_KEYS("n_routed_experts"),
+                                            OWN_WIDTH,
+                                            {"expert_weights_scale", "routed_scaling_factor",
+                                             KEY_COPIED},
+                                            {"expert_shared_count", "n_shared_experts", KEY_NEEDED},
+                                            {"expert_group_count", "n_group", KEY_COPIED},
+                                            {"expert_group_used_count", "topk_group", KEY_COPIED},
+                                            {"leading_dense_block_count", "first_k_dense_replace",
+                                             KEY_NEEDED},
+                                            {0}};
 static const struct key_row gpt_oss_keys[] = {EXPERT_KEYS("num_local_experts"),
                                               NO_SCALE,
                                               SAME_WIDTH,
@@ -157,10 +159,12 @@ static const struct assumption of_gpt_oss[] = {BASE("150000"),
                                                {0}};
 
 const struct architecture gguf_mixtral = {"llama",        "mixtral",  mixtral_keys, mixtral_names,
-                                            finish_mixtral, of_mixtral, NULL, NULL};
+                                          finish_mixtral, of_mixtral, NULL,         NULL};
 const struct architecture gguf_mixtures[] = {
-    {"qwen2moe", "qwen2_moe", qwen2_moe_keys, qwen_moe_names, finish_qwen2_moe, no_windows, NULL, NULL},
-    {"qwen3moe", "qwen3_moe", qwen3_moe_keys, qwen_moe_names, finish_qwen3_moe, no_windows, NULL, NULL},
+    {"qwen2moe", "qwen2_moe", qwen2_moe_keys, qwen_moe_names, finish_qwen2_moe, no_windows, NULL,
+     NULL},
+    {"qwen3moe", "qwen3_moe", qwen3_moe_keys, qwen_moe_names, finish_qwen3_moe, no_windows, NULL,
+     NULL},
     {"olmoe", "olmoe", olmoe_keys, qwen_moe_names, finish_olmoe, base_alone, NULL, NULL},
     {"granitemoe", "granitemoe", granitemoe_keys, granitemoe_names, finish_granitemoe, base_alone,
      NULL, NULL},

@@ -76,7 +76,7 @@ int model_take_scaling(const struct gguf_model *m, json_t *config, struct error 
 }
 
 int model_take_part(const struct gguf_model *m, json_t *config, const char *fraction,
-                     struct error *e)
+                    struct error *e)
 {
     int64_t turned;
     if (model_whole(m, "rope.dimension_count", m->head_size, &turned, e))
@@ -89,7 +89,7 @@ int model_take_part(const struct gguf_model *m, json_t *config, const char *frac
 }
 
 int model_take_rotation(const struct gguf_model *m, json_t *config, const char *fraction,
-                         struct error *e)
+                        struct error *e)
 {
     return (fraction ? model_take_part(m, config, fraction, e)
                      : model_expect(m, "rope.dimension_count", m->head_size, e)) ||

@@ -61,8 +61,7 @@
         {"rope.scaling.factor", "", KEY_HERE}, {"rope.scale_linear", "", KEY_HERE}, \
         {"rope.scaling.original_context_length", "", KEY_HERE}, \
         {"rope.scaling.yarn_beta_fast", "", KEY_HERE}, \
-        {"rope.scaling.yarn_beta_slow", "", KEY_HERE}, \
-        {"rope.scaling.attn_factor", "", KEY_HERE}, \
+        {"rope.scaling.yarn_beta_slow", "", KEY_HERE}, {"rope.scaling.attn_factor", "", KEY_HERE}, \
         {"rope.scaling.yarn_attn_factor", "", KEY_HERE}, \
         {"rope.scaling.yarn_log_multiplier", "", KEY_HERE}, \
     { \

@@ -19,8 +19,7 @@ static int read_sizes(struct join *j)
     struct scheme *s = &j->schemes[0];
     long bits, group;
     if (config_int(j->config, "quantization_config.bits", 2, 8, &bits, j->e) ||
-        config_int_or(j->config, "quantization_config.group_size", -1, LONG_MAX, 128, &group,
-                      j->e))
+        config_int_or(j->config, "quantization_config.group_size", -1, LONG_MAX, 128, &group, j->e))
         return -1;
     s->bits = (unsigned)bits;
     s->size[1] = group > 0 ? (size_t)group : 0;
@@ -32,9 +31,8 @@ static int check_dynamic(struct join *j)
 {
     json_t *dynamic = config_get(j->config, "quantization_config.dynamic"), *one;
     const char *name;
-    json_object_foreach (dynamic, name, one)
-        if (*name != '-')
-            return refuse_value(j, "dynamic", name, "the same bits and groups in all modules");
+    json_object_foreach(dynamic, name, one) if (*name != '-') return refuse_value(
+        j, "dynamic", name, "the same bits and groups in all modules");
     return 0;
 }
 
@@ -138,9 +136,8 @@ static int join_columns(struct join *j, enum packing packing)
     if (packed % s->bits)
         return fail(j->e, "%s: tensor %s has %zu words (expected a multiple of %u bits)",
                     part_path(t), t->name, shape[0], s->bits);
-    size_t rows = down ? packed / s->bits : shape[0],
-           columns = down ? shape[1] : packed / s->bits, group = s->size[1] ? s->size[1] : rows,
-           groups = blocks_of(rows, group);
+    size_t rows = down ? packed / s->bits : shape[0], columns = down ? shape[1] : packed / s->bits,
+           group = s->size[1] ? s->size[1] : rows, groups = blocks_of(rows, group);
     if (columns % (32 / (s->bits == 3 ? 1 : s->bits)) || scales->rank != 2 ||
         scales->shape[0] != groups || scales->shape[1] != columns)
         return fail(j->e,

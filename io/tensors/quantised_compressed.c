@@ -82,8 +82,9 @@ static int read_weights(struct scheme *s, const char *format, struct config *wei
                     "in different ways)",
                     config_path(weights), bits);
     if (is_packed && !symmetric && (s->blocks == BLOCKS_ALL || s->blocks == BLOCKS_GRID))
-        return fail(e, "%s: packed weights have zero points (expected the strategy channel or "
-                       "group with these)",
+        return fail(e,
+                    "%s: packed weights have zero points (expected the strategy channel or "
+                    "group with these)",
                     config_path(weights));
     s->bits = is_packed ? (unsigned)bits : 8;
     s->codes = is_packed ? CODES_PACKED : is_float ? CODES_FLOAT : CODES_BYTES;
@@ -142,8 +143,7 @@ int quantised_read_compressed(struct join *j)
     for (size_t i = 0; i < 2; i++) {
         char key[64];
         snprintf(key, sizeof key, "quantization_config.%s", none[i]);
-        const json_t *other = config_get(j->config, key),
-                     *kind = json_object_get(other, "format");
+        const json_t *other = config_get(j->config, key), *kind = json_object_get(other, "format");
         if (other && json_object_size(other) != 0 &&
             !(json_is_string(kind) && strcmp(json_string_value(kind), "dense") == 0))
             return fail(j->e, "%s: %s%s%.40s is not supported (expected none)",
@@ -153,9 +153,7 @@ int quantised_read_compressed(struct join *j)
     if (!json_is_object(groups = config_get(j->config, "quantization_config.config_groups")))
         return fail(j->e, "%s: quantization_config.config_groups is not an object",
                     config_path(j->config));
-    json_object_foreach (groups, name, member)
-        if (read_group(j, name, member, format))
-            return -1;
+    json_object_foreach(groups, name, member) if (read_group(j, name, member, format)) return -1;
     return 0;
 }
 
@@ -223,8 +221,7 @@ static int take_zeros(struct join *j, size_t stem, const struct scheme *s, size_
     if (!s->has_zeros) {
         for (size_t i = 0; i < zeros->bytes; i++)
             if (((const unsigned char *)zeros->data)[i])
-                return fail(j->e,
-                            "%s: tensor %s has zero points, and config_groups says symmetric",
+                return fail(j->e, "%s: tensor %s has zero points, and config_groups says symmetric",
                             part_path(zeros), zeros->name);
         return part_take(j, zeros);
     }
@@ -283,8 +280,8 @@ static int read_shape(struct join *j, size_t stem, struct shape *m)
     long rows = is_long ? part_int64(data, 0) : part_int32(data, 0),
          columns = is_long ? part_int64(data, 1) : part_int32(data, 1);
     if (rows < 1 || columns < 1 || (size_t)rows != m->rows || (size_t)columns / 16 > m->words)
-        return fail(j->e, "%s: tensor %s is %ld x %ld (expected the shape of %s)",
-                    part_path(shape), shape->name, rows, columns, t->name);
+        return fail(j->e, "%s: tensor %s is %ld x %ld (expected the shape of %s)", part_path(shape),
+                    shape->name, rows, columns, t->name);
     m->columns = (size_t)columns;
     return 0;
 }
@@ -300,8 +297,7 @@ static int join_matrix(struct join *j, size_t stem, enum scheme_codes codes)
         return fail(j->e, "%s: the quantised tensor %s has no %.*sweight_scale beside it",
                     part_path(t), t->name, (int)stem, t->name);
     m.words = m.columns;
-    if (codes == CODES_PACKED &&
-        (part_name_is_free(j, stem, "weight") || read_shape(j, stem, &m)))
+    if (codes == CODES_PACKED && (part_name_is_free(j, stem, "weight") || read_shape(j, stem, &m)))
         return -1;
     const struct scheme *s = choose(j, size, codes, &m, scales);
     if (!s)

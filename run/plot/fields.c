@@ -96,9 +96,57 @@ static void add_curve(struct fields *all, const struct figure_curve *c, double t
     field->saturated = c->saturated;
     field->train_length = c->train_length;
     field->cone = c->cone;
+    field->length = (double)c->positions;
     /* a higher curve reaches the threshold sooner */
     field->erf_lo = c->c_hi ? (double)curve_erf(c->c_hi, c->positions, threshold) : field->erf;
     field->erf_hi = c->c_lo ? (double)curve_erf(c->c_lo, c->positions, threshold) : field->erf;
+}
+
+static int is_matched(const struct field_row *f)
+{
+    return f->erf > 0 && (f->trf > 0 || f->trf_depth > 0 || f->cone > 0);
+}
+
+/* The names of rows without the other field, measured or theoretical, with commas. */
+static const char *names_without(struct plot_run *r, const struct field_row *rows, size_t count,
+                                 int measured, struct error *e)
+{
+    const char *names = "";
+
+    for (size_t i = 0; names && i < count; i++)
+        if (!is_matched(&rows[i]) && (rows[i].erf > 0) != measured)
+            names = plot_text(r, e, "%s%s%s", names, *names ? ", " : "", rows[i].label);
+    return names;
+}
+
+/* Of results and tables drawn together, keeps the rows with both fields, if there are any; says
+ * which names do not match. */
+static int keep_matched(struct plot_run *r, struct field_row *rows, size_t *count, struct error *e)
+{
+    const char *theory = names_without(r, rows, *count, 1, e),
+               *measured = theory ? names_without(r, rows, *count, 0, e) : NULL;
+    size_t kept = 0;
+
+    if (!measured)
+        return -1;
+    if (!*theory && !*measured)
+        return 0;
+    for (size_t i = 0; i < *count; i++)
+        kept += (size_t)is_matched(&rows[i]);
+    progress_warning(r->progress,
+                     "fields.gp: %s%s%s%s%s%s (expected equal names, as NAME= sets them in `reach "
+                     "trf` and `reach erf`)",
+                     *measured ? "no theoretical field of " : "", measured,
+                     *measured && *theory ? "; " : "", *theory ? "no measured field of " : "",
+                     theory, kept ? ": left out" : ": no name has both");
+    if (!kept)
+        return 0;
+    kept = 0;
+    for (size_t i = 0; i < *count; i++)
+        if (is_matched(&rows[i]))
+            rows[kept++] = rows[i];
+    *count = kept;
+    return 0;
 }
 
 int plot_fields(struct plot_run *r, const struct figure_place *to, struct error *e)
@@ -129,5 +177,8 @@ int plot_fields(struct plot_run *r, const struct figure_place *to, struct error 
         snprintf(subtitle + used, sizeof subtitle - (size_t)used, "; across %ld layers",
                  all.layers);
     picked = plot_pick(r, to->stem, all.rows, sizeof *picked, &all.count, e);
-    return picked ? figure_fields(to, &(struct field_rows){picked, all.count, subtitle}, e) : -1;
+    if (!picked ||
+        (r->curve_count && !r->options->only.count && keep_matched(r, picked, &all.count, e) != 0))
+        return -1;
+    return figure_fields(to, &(struct field_rows){picked, all.count, subtitle}, e);
 }

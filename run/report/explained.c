@@ -9,9 +9,10 @@
 #include <string.h>
 
 enum { MODEL, POSITION, ID, PIECE, NORM, AT, TARGET_ID, LOGPROB, PROMPT, TARGET, COLUMNS };
-static const char *const names[COLUMNS] = {
-    "model",     "position",       "id",     "piece", "norm", "target_position",
-    "target_id", "target_logprob", "prompt", "target"};
+static const char *const names[COLUMNS] = {"model",     "position",       "id",
+                                           "piece",     "norm",           "target_position",
+                                           "target_id", "target_logprob", "prompt",
+                                           "target"};
 
 struct source_rows {
     const struct report *file;
@@ -23,8 +24,8 @@ static const char *cell(const struct source_rows *r, size_t row, int column)
     return report_cell(r->file, row, r->column[column]);
 }
 
-static int whole(const struct source_rows *r, size_t row, int column, long low, long high, long *out,
-                 struct error *e)
+static int whole(const struct source_rows *r, size_t row, int column, long low, long high,
+                 long *out, struct error *e)
 {
     const char *text = cell(r, row, column);
     char *end;
@@ -93,8 +94,7 @@ static int read_one(struct explanation *x, const struct source_rows *r, size_t f
     x->position_encoding = strdup("");
     x->id = malloc((n + 1) * sizeof *x->id);
     x->norm = malloc(n * sizeof *x->norm);
-    if (!x->model || !x->path || !x->position_encoding || !x->id || !x->norm ||
-        (*name && !x->name))
+    if (!x->model || !x->path || !x->position_encoding || !x->id || !x->norm || (*name && !x->name))
         return fail_memory(e, (double)n * (sizeof *x->id + sizeof *x->norm), "an explanation");
     for (size_t i = 0; i < n; i++) {
         long at, id;
@@ -141,8 +141,9 @@ static int read_texts(struct explanations *all, const struct source_rows *r, str
         if (!bytes)
             rc = fail_memory(e, (double)strlen(piece[i].text), "the text of a token");
         else
-            piece[kept++] = (struct token_text){
-                .id = piece[i].id, .size = glyphs_read(bytes, piece[i].text), .text = bytes};
+            piece[kept++] = (struct token_text){.id = piece[i].id,
+                                                .size = glyphs_read(bytes, piece[i].text),
+                                                .text = bytes};
     }
     if (rc == 0)
         rc = texts_make(&all->pieces, piece, kept, e);
