@@ -211,6 +211,35 @@ static void fields_are_compared_by_name(void **state)
     script_only("plot other/trf.csv -o alone"); /* theory alone was asked for */
 }
 
+/* Layers with the same fields are one line of epsilon.gp; others are named by their numbers. */
+static void layers_alike_are_one_line(void **state)
+{
+    static const char head[] = "formula,head,length,layers,epsilon,verdict,sum_lo,sum_hi,trf_lo,"
+                               "trf_hi,layer,log10_trf_lo,log10_trf_hi\n";
+    static const struct {
+        const char *name;
+        int trf[4]; /* at epsilon 0.1, by layer */
+    } models[] = {{"same", {7, 7, 7, 7}}, {"differ", {7, 7, 9, 7}}};
+    char text[4096];
+    size_t used = (size_t)snprintf(text, sizeof text, "%s", head);
+
+    (void)state;
+    for (int m = 0; m < 2; m++)
+        for (int layer = 0; layer < 4; layer++)
+            for (int k = 0; k < 2; k++)
+                used += (size_t)snprintf(text + used, sizeof text - used,
+                                         "%s,all,inf,1,%s,converges,1,1,%d,%d,%d,,\n",
+                                         models[m].name, k ? "0.01" : "0.1",
+                                         models[m].trf[layer] + 20 * k,
+                                         models[m].trf[layer] + 20 * k, layer + 1);
+    scratch_write(base, "layers.csv", text, strlen(text));
+    script_only("plot layers.csv -o alike --figure epsilon");
+    assert_has("alike/epsilon.gp", "label1 = 'same'\n");
+    assert_has("alike/epsilon.gp", "label2 = 'differ, layers 1-2, 4'\n");
+    assert_has("alike/epsilon.gp", "label3 = 'differ, layer 3'\n");
+    assert_lacks("alike/epsilon.gp", "label4");
+}
+
 static void options_are_applied(void **state)
 {
     (void)state;
@@ -701,6 +730,7 @@ int main(void)
         cmocka_unit_test(layers_are_told_apart),
         cmocka_unit_test(targets_are_side_by_side),
         cmocka_unit_test(fields_are_compared_by_name),
+        cmocka_unit_test(layers_alike_are_one_line),
         cmocka_unit_test(marks_of_a_ladder_are_seen),
         cmocka_unit_test(options_are_applied),
         cmocka_unit_test(sizes_are_those_asked_for),

@@ -58,8 +58,9 @@ int plot_has_epsilons(const struct plot_run *r)
     return 0;
 }
 
-/* Keeps the rows that are drawn, and names their lines; returns how many, or -1. */
-static long name_lines(struct plot_run *r, struct row *rows, size_t count, struct error *e)
+/* Keeps the rows that are drawn, of a line for each name, layer, length and depth; returns how
+ * many, or -1. */
+static long keep_drawn(struct plot_run *r, struct row *rows, size_t count, struct error *e)
 {
     const char **heads = plot_new(r, count, sizeof *heads, e);
     long kept = 0;
@@ -74,17 +75,13 @@ static long name_lines(struct plot_run *r, struct row *rows, size_t count, struc
     }
     for (size_t i = 0; i < count; i++) {
         const struct row *row = &rows[i];
-        int whole = strcmp(row->length, "inf") == 0, one = strcmp(row->layers, "1") == 0,
-            mean = strcmp(row->head, "all") == 0;
         const char *line;
 
         if (strcmp(row->head, heads[i]) != 0 || isnan(bound(row->trf_lo, row->log10_trf_lo)) ||
             isnan(bound(row->trf_hi, row->log10_trf_hi)) || !(row->epsilon > 0))
             continue;
-        line = plot_text(r, e, "%s%s%s%s%s%s%s%s%s%s", row->formula, mean ? "" : ", head ",
-                         mean ? "" : row->head, *row->layer ? ", layer " : "", row->layer,
-                         whole ? "" : ", L = ", whole ? "" : row->length, one ? "" : ", ",
-                         one ? "" : row->layers, one ? "" : " layers");
+        line = plot_text(r, e, "%s, %s, %s, %s, %s", row->formula, row->head, row->layer,
+                         row->length, row->layers);
         if (!line)
             return -1;
         rows[kept] = *row;
@@ -94,26 +91,106 @@ static long name_lines(struct plot_run *r, struct row *rows, size_t count, struc
     return kept;
 }
 
-int plot_epsilons(struct plot_run *r, const struct figure_place *to, struct error *e)
-{
-    size_t count, lines = 0;
-    struct row *rows = plot_rows(r, &columns, NULL, &count, e);
-    struct epsilon_line *line = rows ? plot_new(r, count, sizeof *line, e) : NULL;
-    struct epsilon_point *point = line ? plot_new(r, count, sizeof *point, e) : NULL;
-    long kept = point ? name_lines(r, rows, count, e) : -1;
+/* A line of one layer. */
+struct one {
+    struct epsilon_line line;
+    const struct row *row; /* its first */
+    size_t owner; /* the first line with the same fields, which is drawn */
+};
 
-    if (kept < 0)
-        return -1;
-    plot_sort(rows, (size_t)kept, sizeof *rows);
-    for (long i = 0; i < kept; i++) {
+/* 1 if two lines differ by their layers alone. */
+static int are_alike(const struct one *a, const struct one *b)
+{
+    int same = a->line.count == b->line.count && *a->row->layer && *b->row->layer &&
+               strcmp(a->row->formula, b->row->formula) == 0 &&
+               strcmp(a->row->head, b->row->head) == 0 &&
+               strcmp(a->row->length, b->row->length) == 0 &&
+               strcmp(a->row->layers, b->row->layers) == 0;
+
+    for (size_t k = 0; same && k < a->line.count; k++) {
+        const struct epsilon_point *x = &a->line.points[k], *y = &b->line.points[k];
+
+        same = x->epsilon == y->epsilon && x->lo == y->lo && x->hi == y->hi;
+    }
+    return same;
+}
+
+/* "NAME, head 2, layers 1-3, L = 512, across 4 layers" of line i and the layers that it stands for,
+ * whose numbers are put into `layers`; all layers need no text. */
+static const char *label_of(struct plot_run *r, const struct one *lines, size_t count, size_t i,
+                            long *layers, struct error *e)
+{
+    const struct row *row = lines[i].row;
+    int whole = strcmp(row->length, "inf") == 0, one = strcmp(row->layers, "1") == 0,
+        mean = strcmp(row->head, "all") == 0, differ = 0;
+    const char *which = "";
+    size_t members = 0;
+
+    for (size_t k = 0; k < count; k++) {
+        if (lines[k].owner == i)
+            layers[members++] = strtol(lines[k].row->layer, NULL, 10);
+        else
+            differ |= strcmp(lines[k].row->formula, row->formula) == 0 &&
+                      strcmp(lines[lines[k].owner].row->layer, row->layer) != 0;
+    }
+    if (differ && *row->layer)
+        which = plot_layers_text(r, layers, members, e);
+    return which ? plot_text(r, e, "%s%s%s%s%s%s%s%s%s%s", row->formula, mean ? "" : ", head ",
+                             mean ? "" : row->head, *which ? ", " : "", which,
+                             whole ? "" : ", L = ", whole ? "" : row->length,
+                             one ? "" : ", across ", one ? "" : row->layers, one ? "" : " layers")
+                 : NULL;
+}
+
+/* The labelled lines of sorted rows [count], *found of them: those of layers that would lie on top
+ * of one another are one. */
+static struct epsilon_line *make_lines(struct plot_run *r, const struct row *rows, size_t count,
+                                       size_t *found, struct error *e)
+{
+    struct one *lines = plot_new(r, count, sizeof *lines, e);
+    struct epsilon_point *point = lines ? plot_new(r, count, sizeof *point, e) : NULL;
+    struct epsilon_line *out = point ? plot_new(r, count, sizeof *out, e) : NULL;
+    long *layers = out ? plot_new(r, count, sizeof *layers, e) : NULL;
+    size_t all = 0;
+
+    if (!layers)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
         const struct row *row = &rows[i];
 
         point[i] = (struct epsilon_point){row->epsilon, bound(row->trf_lo, row->log10_trf_lo),
                                           bound(row->trf_hi, row->log10_trf_hi)};
         if (row->at.begins)
-            line[lines++] = (struct epsilon_line){.label = row->at.line, .points = &point[i]};
-        line[lines - 1].count++;
+            lines[all++] = (struct one){{.points = &point[i]}, row, 0};
+        lines[all - 1].line.count++;
     }
-    line = plot_pick(r, to->stem, line, sizeof *line, &lines, e);
+    for (size_t i = 0; i < all; i++)
+        while (lines[i].owner < i && !(lines[lines[i].owner].owner == lines[i].owner &&
+                                       are_alike(&lines[lines[i].owner], &lines[i])))
+            lines[i].owner++;
+    *found = 0;
+    for (size_t i = 0; i < all; i++) {
+        if (lines[i].owner != i)
+            continue;
+        out[*found] = lines[i].line;
+        out[*found].label = label_of(r, lines, all, i, layers, e);
+        if (!out[(*found)++].label)
+            return NULL;
+    }
+    return out;
+}
+
+int plot_epsilons(struct plot_run *r, const struct figure_place *to, struct error *e)
+{
+    size_t count, lines;
+    struct row *rows = plot_rows(r, &columns, NULL, &count, e);
+    struct epsilon_line *line = NULL;
+    long kept = rows ? keep_drawn(r, rows, count, e) : -1;
+
+    if (kept < 0)
+        return -1;
+    plot_sort(rows, (size_t)kept, sizeof *rows);
+    line = make_lines(r, rows, (size_t)kept, &lines, e);
+    line = line ? plot_pick(r, to->stem, line, sizeof *line, &lines, e) : NULL;
     return line ? figure_epsilons(to, &(struct epsilon_lines){line, lines}, e) : -1;
 }

@@ -7,6 +7,20 @@
 
 enum { NAMES_TOLD = 6 };
 
+const char *plot_layers_text(struct plot_run *r, const long *layers, size_t count, struct error *e)
+{
+    const char *text = plot_text(r, e, count > 1 ? "layers" : "layer");
+
+    for (size_t first = 0, last; text && first < count; first = last + 1) {
+        for (last = first; last + 1 < count && layers[last + 1] == layers[last] + 1;)
+            last++;
+        text = plot_text(r, e, "%s%s%ld", text, first ? ", " : " ", layers[first]);
+        if (text && last > first)
+            text = plot_text(r, e, "%s-%ld", text, layers[last]);
+    }
+    return text;
+}
+
 static int fail_name(const char *option, const char *stem, const char *name, size_t length,
                      const char **labels, size_t count, struct error *e)
 {

@@ -89,6 +89,11 @@ char *plot_text(struct plot_run *r, struct error *e, const char *format, ...)
 enum { PLOT_THRESHOLDS = 6 };
 size_t plot_thresholds(double out[PLOT_THRESHOLDS], const struct plot_run *r);
 
+/* "layer 2" or "layers 1-4, 7" of ascending numbers [count]; in memory that lasts as long as the
+ * run. NULL with *e. */
+const char *plot_layers_text(struct plot_run *r, const long *layers, size_t count,
+                             struct error *e) MUST_USE;
+
 /* --only and --label: keep[i] is 0 for names that are left out, labels[i] becomes the text shown
  * for a name (borrowed). A name in the options that is not among them is refused. `stem` is for
  * messages. */
