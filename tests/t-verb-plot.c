@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tests/program.h"
+#include "tests/plot_inputs.h"
 #include "tests/scratch.h"
 #include "tests/tiny.h"
 
@@ -19,44 +19,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-
-/* `reach LINE` without gnuplot, which takes longer than all else: the scripts are what counts. */
-static void script_only(const char *line)
-{
-    struct outcome o = finish(start(line, "/nonexistent"));
-
-    if (o.status != 0)
-        fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
-    outcome_free(&o);
-}
-
-/* A script; the caller frees. */
-static char *script_of(const char *name)
-{
-    char *text = slurp(at("%s", name), NULL);
-
-    if (!text)
-        fail_msg("%s is not there", name);
-    return text;
-}
-
-static void assert_has(const char *name, const char *part)
-{
-    char *text = script_of(name);
-
-    if (!strstr(text, part))
-        fail_msg("%s has no \"%s\"", name, part);
-    free(text);
-}
-
-static void assert_lacks(const char *name, const char *part)
-{
-    char *text = script_of(name);
-
-    if (strstr(text, part))
-        fail_msg("%s has \"%s\"", name, part);
-    free(text);
-}
 
 static void a_folder_is_drawn_whole(void **state)
 {
@@ -102,142 +64,6 @@ static void figures_are_those_of_the_run(void **state)
         free(own);
         free(again);
     }
-}
-
-/* The map of layers holds shares by doubling of the distance: of the last token, which is a whole
- * doubling, its own share; its colours span three decades at most. */
-static void layers_are_told_apart(void **state)
-{
-    char *layers = script_of("all/layers.gp"), *curves = script_of("all/erf.gp"),
-         *map = strstr(layers, "$map1 << EOD\n"), *last = strstr(curves, "$curve1 << EOD\n"),
-         *range = strstr(layers, "set cbrange [");
-    double low, high;
-
-    (void)state;
-    assert_true(map && last && range && strstr(layers, "set logscale cb\n"));
-    last = strstr(last, "\n63 ");
-    assert_non_null(last);
-    assert_float_equal(strtod(strchr(map, '\n') + 1, NULL), strtod(last + 4, NULL),
-                       1e-3 * strtod(last + 4, NULL));
-    assert_int_equal(sscanf(range, "set cbrange [%lf:%lf]", &low, &high), 2);
-    assert_true(low > 0 && high >= 2 * low && high <= 1001 * low);
-    assert_non_null(strstr(layers, "$numbers1 using 1:2:(sprintf('%d', $3)) with labels"));
-    free(layers);
-    free(curves);
-}
-
-/* Models with one field at a target do not hide each other: their points lie side by side, around
- * the target; only saturated fields have arrows. */
-static void targets_are_side_by_side(void **state)
-{
-    char *script = script_of("all/targets.gp"),
-         *line[2] = {strstr(script, "$line1 << EOD\n"), strstr(script, "$line2 << EOD\n")};
-    double at[2], low, high;
-
-    (void)state;
-    assert_true(line[0] && line[1]);
-    for (int i = 0; i < 2; i++)
-        at[i] = strtod(strchr(line[i], '\n') + 1, NULL);
-    assert_true(at[0] < 16 && at[1] > 16 && fabs(at[0] * at[1] - 256) < 1e-6);
-    assert_int_equal(sscanf(strstr(script, "set xrange ["), "set xrange [%lf:%lf]", &low, &high),
-                     2);
-    assert_true(low < at[0] && high > 64 * at[1] / 16);
-    assert_non_null(strstr(script, "1:($5 == 1 ? $2 : NaN):(0):("));
-    assert_non_null(strstr(script, "a lower bound: all tokens needed"));
-    free(script);
-}
-
-/* Marks of a row that would overlap lie below each other, in order; the arrow of a field of the
- * whole length starts at its mark and ends inside the frame. */
-static void marks_of_a_ladder_are_seen(void **state)
-{
-    static const char head[] = "model,segments,excluded,length,threshold,erf,erf_lo,erf_hi,"
-                               "saturated,target,layer\n",
-                      rows[] = "a,4,0,2048,0.5,10,10,10,0,,\na,4,0,2048,0.9,2040,2040,2040,0,,\n"
-                               "a,4,0,2048,0.99,2047,2047,2047,1,,\n";
-    char text[512], *script, *arrow;
-    double at, up, length, low, high;
-
-    (void)state;
-    snprintf(text, sizeof text, "%s%s", head, rows);
-    scratch_write(base, "near.csv", text, strlen(text));
-    script_only("plot near.csv -o near --width 85mm");
-    script = script_of("near/ladder.gp");
-    assert_non_null(strstr(script, "$threshold1 << EOD\n10 1 10 10\n"));
-    assert_non_null(strstr(script, "$threshold2 << EOD\n2040 1.13636 "));
-    assert_non_null(strstr(script, "$threshold3 << EOD\n2047 0.863636 "));
-    arrow = strstr(script, "set arrow from 2047, ");
-    assert_non_null(arrow);
-    assert_int_equal(sscanf(arrow, "set arrow from %lf, %lf rto graph %lf", &at, &up, &length), 3);
-    assert_float_equal(up, 0.863636, 1e-6);
-    assert_int_equal(sscanf(strstr(script, "set xrange ["), "set xrange [%lf:%lf]", &low, &high),
-                     2);
-    assert_true(log(at / low) / log(high / low) + length < 1);
-    assert_non_null(strstr(script, "a lower bound: all tokens"));
-    free(script);
-}
-
-/* `reach LINE` without gnuplot: a line on standard error has this text. */
-static void script_with_warning(const char *line, const char *said)
-{
-    struct outcome o = finish(start(line, "/nonexistent"));
-
-    if (o.status != 0 || !strstr(o.err, said))
-        fail_msg("reach %s: exit %d: %s (expected \"%s\")", line, o.status, o.err, said);
-    outcome_free(&o);
-}
-
-/* Fields are compared where theory and measurement have a name in common; a theoretical one that
- * the length could not show is hollow, at the frame. */
-static void fields_are_compared_by_name(void **state)
-{
-    (void)state;
-    script_with_warning("plot all --figure fields -o matched",
-                        "fields.gp: no theoretical field of none: left out");
-    assert_has("matched/fields.gp", "label1 = 'window'\n");
-    assert_lacks("matched/fields.gp", "'none'");
-    assert_lacks("matched/fields.gp", "beyond the measured length");
-    script_only("trf window=alibi -o long");
-    script_only("trf other=alibi -o other");
-    script_only("erf none --text text --length 32 --segments 3 --quiet -o plain");
-    script_only("plot long/trf.csv step-3 -o beyond");
-    assert_has("beyond/fields.gp", "$kind1 << EOD\nEOD\n$beyond1 << EOD\n");
-    assert_lacks("beyond/fields.gp", "$beyond1 << EOD\nEOD\n");
-    assert_has("beyond/fields.gp", "title 'beyond the measured length, or unbounded'");
-    script_with_warning(
-        "plot other/trf.csv plain -o apart",
-        "no theoretical field of none; no measured field of other: no name has both");
-    assert_has("apart/fields.gp", "label2 = 'none'\n");
-    script_only("plot other/trf.csv -o alone"); /* theory alone was asked for */
-}
-
-/* Layers with the same fields are one line of epsilon.gp; others are named by their numbers. */
-static void layers_alike_are_one_line(void **state)
-{
-    static const char head[] = "formula,head,length,layers,epsilon,verdict,sum_lo,sum_hi,trf_lo,"
-                               "trf_hi,layer,log10_trf_lo,log10_trf_hi\n";
-    static const struct {
-        const char *name;
-        int trf[4]; /* at epsilon 0.1, by layer */
-    } models[] = {{"same", {7, 7, 7, 7}}, {"differ", {7, 7, 9, 7}}};
-    char text[4096];
-    size_t used = (size_t)snprintf(text, sizeof text, "%s", head);
-
-    (void)state;
-    for (int m = 0; m < 2; m++)
-        for (int layer = 0; layer < 4; layer++)
-            for (int k = 0; k < 2; k++)
-                used += (size_t)snprintf(text + used, sizeof text - used,
-                                         "%s,all,inf,1,%s,converges,1,1,%d,%d,%d,,\n",
-                                         models[m].name, k ? "0.01" : "0.1",
-                                         models[m].trf[layer] + 20 * k,
-                                         models[m].trf[layer] + 20 * k, layer + 1);
-    scratch_write(base, "layers.csv", text, strlen(text));
-    script_only("plot layers.csv -o alike --figure epsilon");
-    assert_has("alike/epsilon.gp", "label1 = 'same'\n");
-    assert_has("alike/epsilon.gp", "label2 = 'differ, layers 1-2, 4'\n");
-    assert_has("alike/epsilon.gp", "label3 = 'differ, layer 3'\n");
-    assert_lacks("alike/epsilon.gp", "label4");
 }
 
 static void options_are_applied(void **state)
@@ -585,85 +411,6 @@ static void tables_are_checked(void **state)
     }
 }
 
-/* The ratio of perplexities is that of the targets' log p, paired. */
-static void ratios_are_paired(void **state)
-{
-    static const char table[] = "model,protocol,context,stride,tokens,nll,std_error,ppl,window,"
-                                "seconds_per_token,diff,diff_se,p\n"
-                                "a,last,8,,3,2,0.5,7.389,,,,,\na,last,16,,3,1,0.5,2.718,,,,,\n",
-                      targets[] = "model,context,row,position,id,nll\na,8,,5,1,1\na,8,,9,1,2\na,8,,"
-                                  "7,1,3\na,16,,9,1,1.5\na,16,,5,1,0.5\n"
-                                  "a,16,,7,1,1\na,16,,70,1,50\n";
-    char *script, *line;
-    double x, ppl, low, high, ratio, ratio_low, ratio_high;
-
-    (void)state;
-    scratch_write(base, "few.csv", table, strlen(table));
-    scratch_write(base, "few-targets.csv", targets, strlen(targets));
-    script_only("plot few.csv few-targets.csv --train-length 8 -o ratio");
-    script = script_of("ratio/ppl.gp");
-    line = strstr(script, "$line1 << EOD\n");
-    assert_non_null(line);
-    line = strchr(strchr(line, '\n') + 1, '\n') +
-           1; /* context 16: differences -0.5, -0.5, -2 over the three that both have */
-    assert_int_equal(sscanf(line, "%lf %lf %lf %lf %lf %lf %lf", &x, &ppl, &low, &high, &ratio,
-                            &ratio_low, &ratio_high),
-                     7);
-    assert_float_equal(x, 16, 1e-9);
-    assert_float_equal(ratio, 0.36787944117, 1e-9); /* exp(-1) */
-    assert_float_equal(ratio_low, 0.13807, 1e-4); /* exp(-1 - 1.96 * 0.5) */
-    assert_float_equal(ratio_high, 0.98020, 1e-4);
-    free(script);
-    assert_has("ratio/ppl.gp", "Perplexity over that at 8 tokens");
-}
-
-static void steps_are_in_order(void **state)
-{
-    char *script;
-
-    (void)state;
-    script_only("plot step-20 step-3 -o training --colours sequential");
-    script = script_of("training/steps.gp");
-    assert_non_null(strstr(script, "$fields << EOD\n3 "));
-    for (size_t i = 0; i < 5; i++) { /* the order of the lines, dark to light, each with its band */
-        static const char *const thresholds[] = {"0.999", "0.99", "0.95", "0.9", "0.5"};
-        char entry[64], band[64];
-
-        snprintf(entry, sizeof entry, "ls %zu title 'ERF(%s)'", i + 1, thresholds[i]);
-        snprintf(band, sizeof band, "$fields using 1:%zu:%zu with filledcurves ls %zu", 3 * i + 3,
-                 3 * i + 4, i + 1);
-        if (!strstr(script, entry) || !strstr(script, band))
-            fail_msg("steps.gp has no \"%s\" with \"%s\"", entry, band);
-    }
-    assert_non_null(strstr(script,
-                           "set style line 1 lw 2.6*line_width pt 7 ps mark dt solid lc rgb "
-                           "\"#0D0887\""));
-    assert_non_null(strstr(script,
-                           "set style line 6 lw 2.6*line_width pt 7 ps mark dt solid lc rgb "
-                           "\"#0D0887\""));
-    assert_non_null(strstr(script, "ls 6 title 'c of the last 16'"));
-    char *row = strchr(strstr(script, "$fields"), '\n') + 1;
-    assert_float_equal(strtod(row, &row), 3, 0); /* the step */
-    for (double value = 1e9, next; *row != '\n'; value = next) {
-        double low, high;
-
-        next = strtod(row, &row), low = strtod(row, &row), high = strtod(row, &row);
-        assert_true(low <= next && next <= high && next <= value);
-    }
-    assert_true(strstr(script, "\n20 ") > strstr(script, "\n3 "));
-    free(script);
-    script = script_of("training/erf.gp");
-    assert_true(strstr(script, "label1 = 'step-3/window'") &&
-                strstr(script, "label2 = 'step-20/window'"));
-    free(script);
-    script_only(
-        "plot all --steps 500,100 -o training --figure steps --force --xlog --panels field");
-    assert_has("training/steps.gp", "$fields << EOD\n100 ");
-    assert_lacks("training/steps.gp", "Share of the most recent");
-    expect("plot all --steps 0,100 -o training --figure steps --force --xlog", 1,
-           "begins at step 0");
-}
-
 /* The same results, the same bytes. */
 static void scripts_are_the_same_bytes(void **state)
 {
@@ -684,64 +431,19 @@ static void scripts_are_the_same_bytes(void **state)
     }
 }
 
-static int make_inputs(void **state)
-{
-    static const struct {
-        const char *name;
-        struct tiny shape;
-    } models[] = {{"none", {.seed = 1, .layers = 2}},
-                  {"window",
-                   {.seed = 2, .layers = 2, .settings = "\"window\": 5, \"train_length\": 16,"}}};
-    static const char measured[] = "erf window none --text text --length 64 --segments 4 "
-                                   "--bootstrap 20 --quiet -o all --layer all "
-                                   "--target-position 16,32 --attention --validate 3";
-    static const char *const lines[] = {
-        measured,
-        "erf window --text text --length 32 --segments 3 --quiet -o step-3",
-        "erf window --text text --length 32 --segments 3 --quiet -o step-20 --offset 200",
-        "ppl window none --text text --context 8,16,32 --segments 9 --quiet -o all --per-token "
-        "targets.csv",
-        "erf window --text text --length 32 --segments 3 --validate 3 --quiet -o held",
-        "trf window=./window -o all",
-        "trf window=./window --epsilon 0.1 --epsilon 0.01 -o epsilons",
-        "trf window=./window --epsilon 0.01:0.9:0.01 -o many",
-        "bias alibi --heads 2 --length 32 -o all",
-        "fit alibi --heads 2 --form a+b*t --range 0:20 -o all",
-    };
-
-    (void)state;
-    if (program_open() != 0)
-        return -1;
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
-        if (tiny_checkpoint(at("%s", models[i].name), &models[i].shape) != 0)
-            return -1;
-    if (tiny_text(at("text"), 20000, 7) != 0)
-        return -1;
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        script_only(lines[i]);
-    return mkdir(at("empty"), 0777);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_folder_is_drawn_whole),
         cmocka_unit_test(figures_are_those_of_the_run),
-        cmocka_unit_test(layers_are_told_apart),
-        cmocka_unit_test(targets_are_side_by_side),
-        cmocka_unit_test(fields_are_compared_by_name),
-        cmocka_unit_test(layers_alike_are_one_line),
-        cmocka_unit_test(marks_of_a_ladder_are_seen),
         cmocka_unit_test(options_are_applied),
         cmocka_unit_test(sizes_are_those_asked_for),
         cmocka_unit_test(options_are_refused),
         cmocka_unit_test(texts_are_only_texts),
-        cmocka_unit_test(ratios_are_paired),
-        cmocka_unit_test(steps_are_in_order),
         cmocka_unit_test(tables_are_checked),
         cmocka_unit_test(scripts_are_the_same_bytes),
         cmocka_unit_test(nothing_in_the_folder_is_run),
     };
 
-    return cmocka_run_group_tests(tests, make_inputs, program_close);
+    return cmocka_run_group_tests(tests, plot_inputs, program_close);
 }
