@@ -112,7 +112,9 @@ static void html_tables(void **state)
     fclose(f);
     assert_string_equal(
         text,
-        "<div class=wide><table><caption>a&lt;b</caption>\n<thead><tr><th scope=col>name</th><th "
+        "<div class=wide tabindex=0 role=group "
+        "aria-label=\"a&lt;b\"><table><caption>a&lt;b</caption>\n"
+        "<thead><tr><th scope=col>name</th><th "
         "scope=col "
         "class=r>n</th></tr></thead><tbody>\n<tr><th scope=row>&lt;i&gt;</th><td "
         "class=r>1&amp;2</td></tr></tbody></table></div>\n<p class=about>1 &quot;of&quot; 2</p>\n");

@@ -223,12 +223,9 @@ static void steps_are_in_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_are_told_apart),
-        cmocka_unit_test(targets_are_side_by_side),
-        cmocka_unit_test(marks_of_a_ladder_are_seen),
-        cmocka_unit_test(fields_are_compared_by_name),
-        cmocka_unit_test(layers_alike_are_one_line),
-        cmocka_unit_test(ratios_are_paired),
+        cmocka_unit_test(layers_are_told_apart),      cmocka_unit_test(targets_are_side_by_side),
+        cmocka_unit_test(marks_of_a_ladder_are_seen), cmocka_unit_test(fields_are_compared_by_name),
+        cmocka_unit_test(layers_alike_are_one_line),  cmocka_unit_test(ratios_are_paired),
         cmocka_unit_test(steps_are_in_order),
     };
 
