@@ -59,9 +59,9 @@ static int find(struct info_found *x, const struct info_options *o, struct progr
         return -1;
     x->dtype = o->machine.dtype;
     x->segments = o->segments;
-    x->length = o->length                                       ? o->length
-                : d->position_limit && d->position_limit < 2047 ? d->position_limit + 1
-                                                                : 2048;
+    x->length = o->length                                     ? o->length
+                : decoder_limit(d) && decoder_limit(d) < 2047 ? decoder_limit(d) + 1
+                                                              : 2048;
     return describe(x, e) == 0 && trf_of_decoder(&x->fields, d, p, e) == 0 ? 0 : -1;
 }
 

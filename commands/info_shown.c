@@ -165,7 +165,7 @@ static const struct csv_column estimate_columns[] = {
     CSV_COLUMN(estimate_row, dtype, "", "type of the arithmetic"),
     CSV_COLUMN(estimate_row, kernels, "", "name of the kernel set"),
     CSV_COLUMN(estimate_row, refused, "",
-               "1: there are learned positions for fewer inputs; else 0"),
+               "1: the model reads fewer inputs (learned positions, or an indexer); else 0"),
     CSV_OPTIONAL(estimate_row, plan, "", "the memory plan, in words"),
     CSV_OPTIONAL(estimate_row, memory_bytes, "bytes", "that measuring takes by it"),
     CSV_OPTIONAL(estimate_row, disk_bytes, "bytes", "in the folder of --scratch"),

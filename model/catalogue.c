@@ -10,7 +10,6 @@
 #define STATES "its layers keep a state (state-space models)"
 #define LINEAR "some of its layers are linear attention"
 #define RECURRENT "its layers are recurrent"
-#define LATENT "its keys and values come from a compressed row (latent attention)"
 #define CONVOLUTIONS "some of its layers are convolutions"
 #define SHORT "its blocks have short convolutions"
 #define ATTENTION_GATED "a gate multiplies the output of its attention"
@@ -29,7 +28,6 @@ static const struct refusal refusals[] = {
     {"apertus", "its activation, xielu, has parameters of its own"},
     {"apertus1p5", OTHER_INPUTS},
     {"apertus1p5_text", "its activation, xielu, has parameters of its own"},
-    {"axk1", LATENT},
     {"axk2", ATTENTION_GATED},
     {"bailing_hybrid", LINEAR},
     {"bamba", STATES},
@@ -51,14 +49,13 @@ static const struct refusal refusals[] = {
     {"data2vec-text", ENCODER},
     {"deberta", ENCODER},
     {"deberta-v2", ENCODER},
-    {"deepseek_v32", LATENT},
     {"deepseek_v4", "its attention reads keys that are compressed over runs of tokens"},
     {"diffllama", "its attention is the difference of two softmaxes"},
     {"distilbert", ENCODER},
     {"doge", "its attention masks keys by their values"},
     {"dory", "its layers are run several times over, and its states are rows of length 1"},
-    {"dots3_note", LATENT},
-    {"dots3_note_text", LATENT},
+    {"dots3_note", OTHER_INPUTS},
+    {"dots3_note_text", HEAD_SIZES},
     {"electra", ENCODER},
     {"emu3", OTHER_INPUTS},
     {"ernie", ENCODER},
@@ -72,10 +69,9 @@ static const struct refusal refusals[] = {
     {"gemma4_unified_assistant", DRAFTS},
     {"gemma4_unified_text", HEAD_SIZES},
     {"git", OTHER_INPUTS},
-    {"glm_moe_dsa", LATENT},
     {"granitemoehybrid", STATES},
     {"hrm_text", "its layers are run several times over, in cycles"},
-    {"hy_v4", LATENT},
+    {"hy_v4", "its layers mix several residual streams"},
     {"inkling2_loop_text", SHORT},
     {"inkling2_text", SHORT},
     {"inkling_text", SHORT},
@@ -91,7 +87,8 @@ static const struct refusal refusals[] = {
     {"lfm2_moe", CONVOLUTIONS},
     {"lfm3", CONVOLUTIONS},
     {"llama4_text", SCALED_INPUT},
-    {"longcat_flash", LATENT},
+    {"longcat_flash",
+     "the output of a layer's experts is added after its second attention and MLP"},
     {"mamba", STATES},
     {"mamba2", STATES},
     {"marian", BESIDE},

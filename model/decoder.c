@@ -293,6 +293,26 @@ long decoder_cone(const struct decoder *d, long n)
     return cone + keep < n ? cone + keep : n;
 }
 
+static int is_indexed(const struct decoder *d)
+{
+    return d->key_limit && (!d->position_limit || d->key_limit < d->position_limit);
+}
+
+int decoder_limit(const struct decoder *d)
+{
+    return is_indexed(d) ? d->key_limit : d->position_limit;
+}
+
+char *decoder_limit_text(char text[DECODER_LIMIT_TEXT], const struct decoder *d)
+{
+    snprintf(text, DECODER_LIMIT_TEXT,
+             is_indexed(d) ? "chooses, by an indexer, among the keys of more than %d inputs, which "
+                             "is not supported"
+                           : "has learned positions for %d inputs",
+             decoder_limit(d));
+    return text;
+}
+
 int decoder_has_experts(const struct decoder *d)
 {
     for (int l = 0; l < d->layers; l++)

@@ -129,6 +129,8 @@ struct decoder {
     enum position_kind position;
     view position_rows; /* learned: [length, hidden] */
     int position_limit; /* learned: the most inputs with a row; 0: no limit */
+    int key_limit; /* the most inputs of which every query sees all keys before it: beyond that an
+                      indexer would choose some; 0: no indexer */
     struct sinusoid {
         double *frequency; /* [hidden / 2] radians a position; owned */
         int halves; /* 1: a row is [sin | cos]; 0: sin at 2i, cos at 2i + 1 */
@@ -211,6 +213,11 @@ long decoder_cone(const struct decoder *d, long n);
 double rotary_frequency(const struct rotary *r, int i, double n);
 /* 1 if any of its layers has experts. */
 int decoder_has_experts(const struct decoder *d);
+/* The most inputs that the model can read; 0: no limit. And why, as "has learned positions for 12
+ * inputs". */
+int decoder_limit(const struct decoder *d);
+enum { DECODER_LIMIT_TEXT = 160 };
+char *decoder_limit_text(char text[DECODER_LIMIT_TEXT], const struct decoder *d);
 /* Numbers of a row of queries; of keys; of keys and values; of attention's output. */
 static inline int decoder_q_width(const struct decoder *d)
 {

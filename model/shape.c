@@ -17,11 +17,12 @@ static int check_inputs(const struct decoder *d, int n, struct error *e)
 {
     if (n < 1)
         return fail(e, "a segment needs at least 2 tokens: one input and the target");
-    if (d->position_limit && n > d->position_limit)
+    char text[DECODER_LIMIT_TEXT];
+    if (decoder_limit(d) && n > decoder_limit(d))
         return fail(e,
-                    "%s: has %d learned positions, a segment of %d tokens needs %d (the longest "
-                    "--length that works is %d)",
-                    d->path, d->position_limit, n + 1, n, d->position_limit + 1);
+                    "%s: %s, and a segment of %d tokens has %d (the longest --length that works "
+                    "is %d)",
+                    d->path, decoder_limit_text(text, d), n + 1, n, decoder_limit(d) + 1);
     return 0;
 }
 

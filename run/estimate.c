@@ -32,7 +32,7 @@ int run_estimate(struct run_estimate *out, const struct decoder *d, long length,
     if (!k)
         return -1;
     snprintf(out->kernels, sizeof out->kernels, "%s", k->name);
-    out->refused = d->position_limit > 0 && length - 1 > d->position_limit;
+    out->refused = decoder_limit(d) > 0 && length - 1 > decoder_limit(d);
     if (!out->refused && (rc = engine_estimate(&out->plan, k, d, &options, e)) != 0)
         out->plan = (struct memory_plan){0};
     if (!out->refused && rc == 0) {

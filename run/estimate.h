@@ -8,7 +8,7 @@
 /* Unknown values are empty or 0. */
 struct run_estimate {
     char kernels[sizeof((struct kernels *)0)->name];
-    int refused; /* 1: the model has learned positions for fewer inputs */
+    int refused; /* 1: the model reads fewer inputs */
     struct memory_plan plan;
     double seconds; /* of one segment: matrix products and attention, at this machine's current
                        rates */

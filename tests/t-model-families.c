@@ -416,15 +416,18 @@ static void test_padding(void **state)
     k->close(k);
 }
 
-/* The longest segment that learned rows behind an offset allow. */
+/* The longest segment that learned rows behind an offset allow, or an indexer without a choice. */
 static void test_offset_positions(void **state)
 {
     static const struct {
         const char *golden;
         int inputs;
-    } rows[] = {{"tests/goldens/opt", 40},
-                {"tests/goldens/neox-learned", 32},
-                {"tests/goldens/fairseq-learned", 29}};
+        const char *why;
+    } rows[] = {{"tests/goldens/opt", 40, "has learned positions for"},
+                {"tests/goldens/neox-learned", 32, "has learned positions for"},
+                {"tests/goldens/fairseq-learned", 29, "has learned positions for"},
+                {"tests/goldens/deepseek-v32", 97,
+                 "chooses, by an indexer, among the keys of more than"}};
     struct error e;
     struct kernels *k = kernels_open("f32", &e);
     (void)state;
@@ -442,10 +445,9 @@ static void test_offset_positions(void **state)
         engine_close(g);
         o.positions++;
         assert_null(engine_create(k, d, &o, &e));
-        char words[128];
-        snprintf(words, sizeof words,
-                 "has %d learned positions|the longest --length that works is %d", rows[i].inputs,
-                 rows[i].inputs + 1);
+        char words[160];
+        snprintf(words, sizeof words, "%s %d inputs|the longest --length that works is %d",
+                 rows[i].why, rows[i].inputs, rows[i].inputs + 1);
         assert_int_equal(check_message(rows[i].golden, &e, words), 0);
         decoder_close(d);
     }

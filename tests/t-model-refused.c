@@ -301,6 +301,9 @@ static void test_refused(void **state)
         {"deepseek-v3", "topk_method", "\"greedy\"", "topk_method 'greedy' is not supported"},
         {"glm4-moe-lite", "first_k_dense_replace", "2",
          "first_k_dense_replace 2 is not supported in a glm4_moe_lite model (expected 1)"},
+        {"axk1", "moe_layer_freq", "2", "moe_layer_freq 2 is not supported in a axk1 model"},
+        {"deepseek-v32", "index_topk", "0", "index_topk is 0 (expected a whole number from 1"},
+        {"deepseek-v32", "q_lora_rank", "null", "self_attn.q_proj.weight' is missing"},
         {"mistral4", "rope_parameters.partial_rotary_factor", "0.5", "expected an even number"},
         {"mistral4", "rope_parameters.partial_rotary_factor", "0.67",
          "partial_rotary_factor turns 4 of the 6 dimensions of a key (expected "

@@ -71,11 +71,11 @@ static int cut_segments(struct erf_model *m, const struct erf_options *o, struct
     n = m->segments.length - 1;
     if (n < 1 || n > (1UL << 30))
         return fail(e, "segments of %zu tokens (expected 2 to %lu)", m->segments.length, 1UL << 30);
-    if (d->position_limit > 0 && n > (size_t)d->position_limit)
-        return fail(e,
-                    "%s: has learned positions for %d inputs, and a segment of %zu tokens has %zu "
-                    "(expected --length %d at most)",
-                    m->argument->path, d->position_limit, n + 1, n, d->position_limit + 1);
+    char limit[DECODER_LIMIT_TEXT];
+    if (decoder_limit(d) > 0 && n > (size_t)decoder_limit(d))
+        return fail(e, "%s: %s, and a segment of %zu tokens has %zu (expected --length %d at most)",
+                    m->argument->path, decoder_limit_text(limit, d), n + 1, n,
+                    decoder_limit(d) + 1);
     model_tell_length(d, n, p);
     return take_shard(m, o, e);
 }

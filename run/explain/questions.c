@@ -53,16 +53,16 @@ int question_check(const struct explainer *x, const struct tokens *t, const char
 static int check_limit(const struct question *q, const struct explainer *x, size_t inputs,
                        struct error *e)
 {
-    int limit = x->decoder->position_limit;
+    int limit = decoder_limit(x->decoder);
+    char why[DECODER_LIMIT_TEXT];
 
     return limit <= 0 || inputs <= (size_t)limit
                ? 0
                : fail(e,
-                      "%s%s%s: has learned positions for %d inputs, and there are %zu (expected a "
-                      "shorter text, or --target-position %d at "
-                      "most)",
-                      q->from ? q->from->where : "", q->from ? ": " : "", x->argument->path, limit,
-                      inputs, limit + 1);
+                      "%s%s%s: %s, and there are %zu (expected a shorter text, or "
+                      "--target-position %d at most)",
+                      q->from ? q->from->where : "", q->from ? ": " : "", x->argument->path,
+                      decoder_limit_text(why, x->decoder), inputs, limit + 1);
 }
 
 int question_take(struct question *q, const struct explainer *x, const struct tokens *t,

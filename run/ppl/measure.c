@@ -27,13 +27,12 @@ static int open_model(struct ppl_model *m, const struct ppl_options *o, int *tak
         return -1;
     if (o->protocol == PROTOCOL_CACHED && score_carry_check(d, e) != 0)
         return -1;
-    if (d->position_limit > 0 && o->context_count &&
-        o->contexts[o->context_count - 1] > (size_t)d->position_limit)
-        return fail(e,
-                    "%s: has learned positions for %d inputs, and a context of %zu needs more "
-                    "(expected --context %d at most)",
-                    m->argument->path, d->position_limit, o->contexts[o->context_count - 1],
-                    d->position_limit);
+    char limit[DECODER_LIMIT_TEXT];
+    if (decoder_limit(d) > 0 && o->context_count &&
+        o->contexts[o->context_count - 1] > (size_t)decoder_limit(d))
+        return fail(e, "%s: %s, and a context of %zu needs more (expected --context %d at most)",
+                    m->argument->path, decoder_limit_text(limit, d),
+                    o->contexts[o->context_count - 1], decoder_limit(d));
     m->window = decoder_window(d);
     m->train_length = d->train_length;
     return 0;

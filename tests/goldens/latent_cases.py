@@ -3,6 +3,9 @@
 import json
 import os
 
+import torch
+from safetensors.torch import load_file, save_file
+
 from family_cases import BF16, LONG, FamilyCase, rope, tokens
 
 
@@ -37,6 +40,26 @@ def renamed(**keys):
 def published_rope(**settings):
     """rope_theta at the top, and rope_scaling."""
     return {"rope_parameters": None, "rope_theta": 50, "rope_scaling": {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 24, "beta_fast": 6, "beta_slow": 0.5, **settings}}
+
+
+def without_correction(model):
+    for name, value in model.named_buffers():
+        if name.endswith("e_score_correction_bias"):
+            value.zero_()
+
+
+def as_released_axk1(folder):
+    """Files without corrections, with a norm that layer 0 does not use, and the number of layers without experts as older files say it."""
+    path = os.path.join(folder, "model.safetensors")
+    tensors = {name: value for name, value in load_file(path).items() if not name.endswith("e_score_correction_bias")}
+    tensors["model.layers.0.post_mlp_layernorm.weight"] = torch.full((12,), 3.0, dtype=BF16)
+    save_file(tensors, path, metadata={"format": "pt"})
+    renamed(mlp_layer_types=None, first_k_dense_replace=1, moe_layer_freq=1)(folder)
+
+
+def listed(**changes):
+    """Experts in layer 1, by a list."""
+    return {key: value for key, value in routed(**{**dict(mlp_layer_types=["dense", "sparse"]), **changes}).items() if key != "first_k_dense_replace"}
 
 
 LATENT_CASES = [
@@ -83,6 +106,16 @@ LATENT_CASES = [
                routed(q_lora_rank=None, n_group=1, topk_group=1, routed_scaling_factor=2.5, first_k_dense_replace=0, num_hidden_layers=1, rope_parameters=yarn(mscale=1.0, mscale_all_dim=1.0)),
                "the keys of older files: num_experts, num_shared_experts, deepseek_yarn, another head_dim; bf16 weights", length=LONG, segments=1, stored=BF16,
                rewrite=renamed(n_routed_experts=None, num_experts=4, n_shared_experts=None, num_shared_experts=1, head_dim=8, q_head_dim=6, qk_head_dim=None, **published_rope(type="deepseek_yarn", mscale=1.0, mscale_all_dim=1.0))),
+    FamilyCase("axk1", "axk1", listed(n_routed_experts=6, n_group=3, topk_group=2, routed_scaling_factor=2.5, attention_bias=True, rope_parameters=yarn(mscale=1.0, mscale_all_dim=0.7)),
+               "2 of 6 experts in 2 of 3 groups, corrected, normalised and scaled, and a norm after them; yarn with mscale_all_dim; biases; bf16 weights", length=LONG, segments=1, stored=BF16),
+    FamilyCase("axk1-released", "axk1", listed(n_group=1, topk_group=1, rope_interleave=False),
+               "as released files are: no corrections, and in layer 0 a norm without use; halves turned; bf16 weights", length=LONG, segments=1, stored=BF16, oracle=without_correction, rewrite=as_released_axk1),
+    FamilyCase("deepseek-v32", "deepseek_v32",
+               listed(n_routed_experts=6, n_group=3, topk_group=2, attention_bias=True, index_topk=97, index_head_dim=4, index_n_heads=2, rope_parameters=yarn(mscale=1.0, mscale_all_dim=1.0)),
+               "an indexer that has 97 of 97 keys to choose; 2 of 6 experts in 2 of 3 groups; neighbours turned; biases; bf16 weights", length=LONG, segments=1, stored=BF16),
+    FamilyCase("glm-moe-dsa", "glm_moe_dsa",
+               routed(v_head_dim=6, n_group=1, topk_group=1, index_topk=128, index_head_dim=4, index_n_heads=2, indexer_types=["full", "shared"], tie_word_embeddings=True),
+               "an indexer in layer 0 alone; values as wide as keys; 2 of 4 experts; tied head; bf16 weights", length=LONG, segments=1, stored=BF16),
     FamilyCase("youtu", "youtu", latent(attention_bias=True, rope_interleave=False, tie_word_embeddings=True, rope_parameters=rope("linear", 300.0, factor=2.0, mscale_all_dim=0.8)),
                "no experts; halves turned; linear scaling with mscale_all_dim; biases; tied head; bf16 weights", length=LONG, segments=1, stored=BF16),
 ]

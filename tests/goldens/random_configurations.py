@@ -42,8 +42,8 @@ from make_goldens import random_weight
 from random_settings import Draw
 from transformers_oracle import model_of, oracle
 
-FAMILIES = ("arcee", "aria_text", "baichuan", "baichuan2", "biogpt", "bloom", "cohere", "cohere2", "ctrl", "cwm", "dbrx", "deepseek_v2", "deepseek_v3", "dots1", "ernie4_5_moe", "exaone", "exaone4", "exaone_moe", "falcon", "flex_olmo", "flint", "gemma2",
-            "gemma3_text", "glm4", "glm4_moe", "glm4_moe_lite", "glm4v_moe_text", "glm4v_text", "gpt2", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite_swa", "granitemoe", "granitemoe_swa",
+FAMILIES = ("arcee", "aria_text", "axk1", "baichuan", "baichuan2", "biogpt", "bloom", "cohere", "cohere2", "ctrl", "cwm", "dbrx", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots1", "ernie4_5_moe", "exaone", "exaone4", "exaone_moe", "falcon", "flex_olmo", "flint", "gemma2",
+            "gemma3_text", "glm4", "glm4_moe", "glm4_moe_lite", "glm_moe_dsa", "glm4v_moe_text", "glm4v_text", "gpt2", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite_swa", "granitemoe", "granitemoe_swa",
             "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "internlm2", "internlm3", "iquestcoder", "jais2", "llama", "mellum", "minicpm3", "minimax_m2",
             "ministral", "ministral3", "mistral", "mistral4", "mixtral", "mpt", "nanochat", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "openai-gpt", "opt", "persimmon",
             "phi", "phi3", "phimoe", "qwen2", "qwen2_moe", "qwen2_vl_text", "qwen3", "qwen3_moe", "qwen3_omni_moe_text", "qwen3_vl_moe_text", "qwen3_vl_text", "sarvam_mla", "seed_oss", "smollm3", "solar_open", "stablelm", "vaultgemma", "xglm", "youtu")
@@ -181,7 +181,7 @@ def measure(reach, folder):
     command = [reach, "erf", "m=" + folder, "--tokens", os.path.join(folder, "tokens.npy"), "--dtype", "f64", "--threads", "1", "--bootstrap", "0",
                "--format", "svg", "--quiet", "-o", out]
     done = subprocess.run(command, capture_output=True, text=True)
-    said = done.stderr.strip()
+    said = "\n".join(line for line in done.stderr.strip().splitlines() if "not understood: " not in line)
     if done.returncode:
         return None, None, said if done.returncode == 1 and said and "\n" not in said else f"CRASH: exit status {done.returncode}: {said}"
     with h5py.File(os.path.join(out, "erf.h5")) as file:

@@ -106,6 +106,34 @@ def draw_sarvam_mla(d, layers, length):
     return config
 
 
+def draw_axk1(d, layers, length):
+    config = routed(d, latent(d, length, query=0.0), layers)
+    put_groups(d, config, "n_routed_experts")
+    if "n_group" not in config:
+        config.update(n_group=1, topk_group=1)
+    d.put(config, "rope_interleave", 0.6, True, False)
+    put_kinds_of_mlp(d, config, layers)
+    return config
+
+
+def indexed(d, layers, length):
+    """Beside latents an indexer, which mostly has nothing to choose."""
+    config = draw_axk1(d, layers, length)
+    config.pop("rope_interleave", None)
+    config.update(index_head_dim=config["qk_rope_head_dim"] + d.pick(0, 2, 6), index_n_heads=d.whole(1, 3), index_topk=d.pick(64, 64, 64, length, length - 1, 5))
+    return config
+
+
+def draw_deepseek_v32(d, layers, length):
+    return indexed(d, layers, length)
+
+
+def draw_glm_moe_dsa(d, layers, length):
+    config = indexed(d, layers, length)
+    d.put(config, "indexer_types", 0.4, ["full"] + [d.pick("full", "shared") for _ in range(layers - 1)], None)
+    return config
+
+
 def draw_youtu(d, layers, length):
     config = latent(d, length)
     d.put(config, "rope_interleave", 0.6, True, False)
