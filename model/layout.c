@@ -12,8 +12,8 @@ struct reading {
     const char *prefix;
     double epsilon;
     enum activation activation;
-    int qkv_bias, output_bias, mlp_bias, head_bias, head_norms, post_norms, parallel, scaled,
-        single;
+    int norm_bias, qkv_bias, output_bias, mlp_bias, head_bias, head_norms, post_norms, parallel,
+        scaled, single;
     enum fused fused;
     struct latent_sizes latent; /* of layouts with latents */
     struct mixture mixture; /* of layouts with experts */
@@ -72,7 +72,7 @@ static int read_settings(struct reading *r)
 {
     const struct layout *o = r->layout;
     struct config *c = r->d->config;
-    r->epsilon = o->epsilon_absent, r->post_norms = 1;
+    r->epsilon = o->epsilon_absent, r->post_norms = 1, r->norm_bias = o->norm_bias;
     if (get(&r->qkv_bias, r, &o->qkv_bias) || get(&r->output_bias, r, &o->output_bias) ||
         get(&r->mlp_bias, r, &o->mlp_bias) || get(&r->head_bias, r, &o->head_bias) ||
         get(&r->head_norms, r, &o->head_norms) || get(&r->parallel, r, &o->parallel) ||
@@ -80,6 +80,7 @@ static int read_settings(struct reading *r)
         config_bool_or(c, "tie_word_embeddings", o->tied, &r->d->tied, r->e) ||
         (o->epsilon && config_real_or(c, o->epsilon, 0, 1, o->epsilon_absent, &r->epsilon, r->e)) ||
         family_activation(&r->activation, r->d, o->activation, o->activation_absent, r->e) ||
+        (o->norm_bias_key && config_bool_or(c, o->norm_bias_key, 1, &r->norm_bias, r->e)) ||
         (o->post_norms && config_bool_or(c, o->post_norms, 1, &r->post_norms, r->e)))
         return -1;
     r->fused = r->single ? FUSED_PARTS : o->fused;
@@ -291,7 +292,7 @@ static int read_norm(struct norm_view *out, const struct reading *r, size_t widt
 {
     const struct layout *o = r->layout;
     const struct norm_form form = {o->norm, r->epsilon, width, o->norm_bare ? NULL : "weight",
-                                   o->norm_bias ? "bias" : NULL};
+                                   r->norm_bias ? "bias" : NULL};
     if (r->block < 0 ? family_norm_named(out, r->d, form, r->e, "%s%s", r->prefix, name)
                      : family_norm_named(out, r->d, form, r->e, "%s%s.%d.%s", r->prefix,
                                          o->names.layers, r->block, name))

@@ -115,6 +115,7 @@ struct layout {
     const char *epsilon; /* key; NULL: epsilon_absent in every model */
     double epsilon_absent;
     int norm_bias, norm_bare; /* bare: no parameters */
+    const char *norm_bias_key; /* with norm_bias, whether they have one, by default 1; NULL: yes */
     int norm_offset; /* added to the stored weights */
     struct setting head_norms;
     enum head_norms head_norms_of;

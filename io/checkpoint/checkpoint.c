@@ -12,6 +12,7 @@
 #include "io/system/file.h"
 #include "io/tensors/quantised.h"
 #include "io/torch/fairseq.h"
+#include "io/torch/nanogpt.h"
 #include "io/torch/neox.h"
 
 #include <errno.h>
@@ -77,15 +78,16 @@ static int refuse(struct tensors *t, const struct mapped *file, struct error *e)
                 file->path);
 }
 
-/* A file of torch.save: fairseq's, or a state dict. */
+/* A file of torch.save: fairseq's, nanoGPT's, or a state dict. */
 static int read_torch(struct tensors *t, const struct mapped *file, struct config **own,
                       struct error *e)
 {
     struct torch_file f;
     if (torch_open_memory(&f, file->path, file->bytes, file->size, e))
         return -1;
-    int result = own && fairseq_recognize(&f) ? fairseq_read(t, file, &f, own, e)
-                                              : torch_read(t, file, &f, e);
+    int result = own && fairseq_recognize(&f)   ? fairseq_read(t, file, &f, own, e)
+                 : own && nanogpt_recognize(&f) ? nanogpt_read(t, file, &f, own, e)
+                                                : torch_read(t, file, &f, e);
     torch_close(&f);
     return result;
 }
@@ -210,7 +212,7 @@ struct tensors *checkpoint_tensors(const char *path, struct config **own, struct
     }
     if ((t = store_create(path, e)) &&
         (S_ISDIR(st.st_mode) ? read_folder(t, path, own, e) : read_single(t, path, own, e)) == 0 &&
-        (*own || wrappers_remove(t, e) == 0))
+        wrappers_remove(t, e) == 0)
         return t;
     config_close(*own);
     *own = NULL;

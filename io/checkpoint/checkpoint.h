@@ -5,7 +5,7 @@
  * - safetensors, PyTorch (zip and the older stream of pickles), HDF5: tensors; config.json beside
  *   the file, in HDF5 also the attribute `config`;
  * - a Hugging Face index (.index.json) and its shards: the same;
- * - fairseq transformer_rpe_lm, llm.c's GPT-2, GGUF: tensors and description in one;
+ * - fairseq transformer_rpe_lm, nanoGPT, llm.c's GPT-2, GGUF: tensors and description in one;
  * - a folder: config.json with model.safetensors, else its index and shards, else
  *   pytorch_model.bin, else its index and shards (the order of transformers), or a GPT-NeoX
  *   directory made by DeepSpeed.
@@ -28,8 +28,9 @@ struct checkpoint {
 int checkpoint_open(struct checkpoint *out, const char *path, struct error *e) MUST_USE;
 void checkpoint_close(struct checkpoint *c);
 
-/* The single file to open for a folder without config.json, else NULL: its only GGUF model, or
- * fairseq's checkpoint_best.pt, else checkpoint_last.pt, with dict.txt beside it. Several GGUF
+/* The single file to open for a folder without config.json, else NULL: its only GGUF model,
+ * nanoGPT's ckpt.pt, or fairseq's checkpoint_best.pt, else checkpoint_last.pt, with dict.txt beside
+ * it. Several GGUF
  * models are an error that names them. Caller frees. */
 int checkpoint_in_folder(char **file, const char *path, struct error *e) MUST_USE;
 /* From now on quantised tensors count as F32 (tensors_widen), and the description no longer calls

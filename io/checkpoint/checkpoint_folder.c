@@ -96,7 +96,8 @@ static int find_gguf(char **file, const char *folder, struct error *e)
 
 int checkpoint_in_folder(char **file, const char *path, struct error *e)
 {
-    static const char *const fairseq[] = {"checkpoint_best.pt", "checkpoint_last.pt"};
+    static const char *const nanogpt = "ckpt.pt", *const fairseq[] = {"checkpoint_best.pt",
+                                                                      "checkpoint_last.pt"};
     struct stat st;
     *file = NULL;
     if (stat(path, &st) || !S_ISDIR(st.st_mode) || path_exists(path, "config.json"))
@@ -105,5 +106,8 @@ int checkpoint_in_folder(char **file, const char *path, struct error *e)
         if (path_exists(path, fairseq[i]))
             return asprintf(file, "%s/%s", path, fairseq[i]) < 0 ? *file = NULL,
                                                                    fail_memory(e, 1, path) : 0;
+    if (path_exists(path, nanogpt))
+        return asprintf(file, "%s/%s", path, nanogpt) < 0                           ? *file = NULL,
+                                                            fail_memory(e, 1, path) : 0;
     return find_gguf(file, path, e);
 }

@@ -137,6 +137,17 @@ static const struct layout gpt2 = {GPT2_SIZES,
                                    .transposed = 1,
                                    .tied = 1,
                                    .finish = finish_gpt2};
+/* of nanoGPT: GPT-2 with matrices stored [out, in], and with or without biases */
+static const struct layout nanogpt = {
+    GPT2_SIZES,
+    LAYER_NORM(NULL),
+    .norm_bias_key = "bias",
+    ACTIVATION(NULL, "gelu"),
+    BIASES(KEY_OR_YES("bias"), KEY_OR_YES("bias"), KEY_OR_YES("bias")),
+    .names = {GPT2_FRAME, .positions = "wpe", .fused = "attn.c_attn", .output = "attn.c_proj",
+              .mlp_norm = "ln_2", .up = "mlp.c_fc", .down = "mlp.c_proj"},
+    .learned = "block_size",
+    .tied = 1};
 static const struct layout gpt_neox = {
     LAYER_NORM("layer_norm_eps"),
     ACTIVATION("hidden_act", "gelu"),
@@ -394,6 +405,7 @@ static const struct layout jais2 = {LAYER_NORM("layer_norm_eps"),
     "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", \
         "summary_use_proj"
 static const char *const none[] = {NULL}, *const heads[] = {"num_key_value_heads", NULL};
+static const char *const of_nanogpt[] = {"dropout", NULL};
 static const char *const of_gpt2[] = {
     "n_ctx", "output_past", "predict_special_tokens", "reorder_and_upcast_attn", SUMMARIES, NULL};
 /* its class reads the rotary settings under other names and ignores these */
@@ -448,6 +460,7 @@ const struct family families_gpt_like[] = {
      .ignored_suffixes = {MASKS},
      .transposed = transposed_gpt2,
      .harmless = of_gpt2},
+    {ROW(nanogpt, ".attn.bias"), .harmless = of_nanogpt},
     {ROW(gpt_neox, ".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"),
      .harmless = of_gpt_neox},
     {ROW(gptj, MASKS, ".attn.embed_positions"), .harmless = of_gptj},

@@ -13,6 +13,7 @@
 #include "io/tokenizer/gguf.h"
 #include "io/tokenizer/tokenizer.h"
 #include "io/torch/fairseq.h"
+#include "io/torch/nanogpt.h"
 #include "io/torch/neox.h"
 #include "io/torch/torch.h"
 #include "io/torch/yaml.h"
@@ -247,8 +248,9 @@ int fuzz_torch(const uint8_t *data, size_t size)
     struct mapped file = in_memory(copy, size);
     int result = torch_open_memory(&f, "fuzz", copy, size, &r.error);
     if (result == 0) {
-        result = fairseq_recognize(&f) ? fairseq_read(r.tensors, &file, &f, &r.own, &r.error)
-                                       : torch_read(r.tensors, &file, &f, &r.error);
+        result = fairseq_recognize(&f)   ? fairseq_read(r.tensors, &file, &f, &r.own, &r.error)
+                 : nanogpt_recognize(&f) ? nanogpt_read(r.tensors, &file, &f, &r.own, &r.error)
+                                         : torch_read(r.tensors, &file, &f, &r.error);
         torch_close(&f);
     }
     int accepted = reading_end(&r, result);

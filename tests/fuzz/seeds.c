@@ -319,13 +319,9 @@ int fuzz_seeds(const char *folder, struct error *e)
     sow_adapters(&w);
     sow_pickles(&w);
     sow_files(&w, "zip", GOLDENS "torch/[tu]*.pt");
-    static const char *const torch[] = {"fairseq",
-                                        "legacy",
-                                        "nested",
-                                        "plain",
-                                        "refused-complex",
-                                        "refused-expanded",
-                                        "refused-fairseq-object"};
+    static const char *const torch[] = {
+        "fairseq", "legacy",          "nanogpt",          "nested",
+        "plain",   "refused-complex", "refused-expanded", "refused-fairseq-object"};
     for (size_t i = 0; i < sizeof torch / sizeof *torch; i++) {
         char path[PATH_BYTES];
         snprintf(path, sizeof path, GOLDENS "torch/%s.pt",

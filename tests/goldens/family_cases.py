@@ -36,6 +36,7 @@ class FamilyCase:
     oracle: object = None        # what makes another family's mathematics of the model
     gain: float = 1.0            # of the experts' first matrices, so that a clamp has something to do
     outer: str = ""              # the type of the checkpoint, if the family is the language model of one that also has others
+    file: str = ""               # the checkpoint, if it is not the folder
     stacked: bool = False        # names as the library has them in memory: experts stacked in one tensor
 
 
@@ -221,6 +222,32 @@ def beside_vision(folder):
         file.write("\n")
     tensors = {"language_model." + name: value for name, value in load_file(weights).items()}
     save_file({**tensors, "vision_tower.patch.weight": torch.ones(3, 2), "multi_modal_projector.weight": torch.ones(2)}, weights, metadata={"format": "pt"})
+
+
+def without_biases(model):
+    """Biases of zero, for models that have none."""
+    for name, parameter in model.named_parameters():
+        if name.endswith("bias"):
+            parameter.data.zero_()
+
+
+def as_nanogpt(biased, compiled=False):
+    """A GPT-2 as the file that nanoGPT writes: matrices stored [out, in], sizes in model_args, the head beside the embedding, the state of the training."""
+    def write(folder):
+        config_path, weights = os.path.join(folder, "config.json"), os.path.join(folder, "model.safetensors")
+        with open(config_path) as file:
+            config = json.load(file)
+        prefix, model = "_orig_mod." if compiled else "", {}
+        for name, value in load_file(weights).items():
+            if biased or not name.endswith("bias"):
+                model[prefix + name] = value.t().contiguous() if any(part in name for part in ("c_attn.weight", "c_proj.weight", "c_fc.weight")) else value
+        model[prefix + "lm_head.weight"] = model[prefix + "transformer.wte.weight"]
+        sizes = dict(n_layer=config["n_layer"], n_head=config["n_head"], n_embd=config["n_embd"], block_size=config["n_positions"], bias=biased, vocab_size=config["vocab_size"], dropout=0.1)
+        torch.save({"model": model, "optimizer": {"state": {}, "param_groups": [{"lr": 1e-3, "params": [0]}]}, "model_args": sizes, "iter_num": 7, "best_val_loss": torch.tensor(2.5),
+                    "config": {"dataset": "x", "compile": compiled}}, os.path.join(folder, "ckpt.pt"))
+        os.remove(config_path)
+        os.remove(weights)
+    return write
 
 
 def as_older_qwen2_vl(folder):
@@ -761,6 +788,10 @@ FAMILY_CASES = [
                {key: value for key, value in experts(n_routed_experts=6, num_attention_heads=2, num_key_value_heads=1, moe_intermediate_size=8, n_shared_experts=2, n_group=2, topk_group=1,
                                                       routed_scaling_factor=1.7, attention_bias=False, rope_parameters=sections(1, 1, 0, partial_rotary_factor=0.5)).items() if key != "head_dim"},
                "the language model of a GLM-4.5V: 2 of 6 experts in one of 2 groups, 2 shared ones; layer 0 without; mrope of half a head; bf16 weights", outer="glm4v_moe", length=LONG, segments=1, stored=BF16),
+    FamilyCase("nanogpt", "gpt2", dict(vocab_size=53, n_positions=48, n_embd=16, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=0, activation_function="gelu"),
+               "nanoGPT's ckpt.pt: biases; gelu; matrices stored [out, in]", rewrite=as_nanogpt(True), file="ckpt.pt"),
+    FamilyCase("nanogpt-plain", "gpt2", dict(vocab_size=53, n_positions=48, n_embd=12, n_layer=3, n_head=2, bos_token_id=0, eos_token_id=0, activation_function="gelu"),
+               "nanoGPT's ckpt.pt without biases, of a compiled model", oracle=without_biases, rewrite=as_nanogpt(False, True), file="ckpt.pt"),
 ]
 
 from latent_cases import LATENT_CASES       # noqa: E402: it takes what is above

@@ -299,7 +299,8 @@ def make_family_case(case):
     if case.rewrite:
         case.rewrite(folder)
     write_expected(folder, tokens, norm, logprob)
-    return describe(case.name, case.family, case.notes, f"tests/goldens/{case.name}", norm)
+    family = "nanogpt" if case.name.startswith("nanogpt") else case.family
+    return describe(case.name, family, case.notes, os.path.join("tests/goldens", case.name, case.file).rstrip("/"), norm)
 
 
 # --- our own layout -----------------------------------------------------------------------------

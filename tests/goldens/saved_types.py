@@ -44,7 +44,7 @@ def types_read(reach):
     """The types of the first column of `reach families`, without those that are no model_type of transformers' kind."""
     lines = subprocess.run([reach, "families"], capture_output=True, text=True, check=True).stdout.splitlines()
     rows = lines[1:lines.index("refused by name")]
-    return [row.split()[0] for row in rows if row.strip() and not row.startswith(("(our own)", "gpt_neox_megatron", "fairseq_transformer_lm"))]
+    return [row.split()[0] for row in rows if row.strip() and not row.startswith(("(our own)", "gpt_neox_megatron", "fairseq_transformer_lm", "nanogpt"))]
 
 
 def cumulative(norms):

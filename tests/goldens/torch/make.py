@@ -257,6 +257,17 @@ def fairseq_files():
     torch.save(dict(checkpoint, model=collections.OrderedDict(model, extra=Lost())), at("fairseq-object.pt"))
 
 
+def nanogpt_file():
+    """What train.py of karpathy/nanoGPT saves, with the names of a compiled model; a generator of its own, so that the other files stay as they are."""
+    generator = torch.Generator().manual_seed(7)
+    wte = torch.randn(5, 4, generator=generator)
+    model = {"transformer.wte.weight": wte, "transformer.wpe.weight": torch.randn(3, 4, generator=generator), "lm_head.weight": wte}
+    torch.save({"model": {"_orig_mod." + name: value for name, value in model.items()}, "optimizer": {"state": {}, "param_groups": [{"lr": 1e-3, "params": [0]}]},
+                "model_args": dict(n_layer=1, n_head=2, n_embd=4, block_size=3, bias=False, vocab_size=5, dropout=0.0), "iter_num": 7, "best_val_loss": torch.tensor(2.5),
+                "config": {"dataset": "x", "compile": True}}, at("nanogpt.pt"))
+    write_json("nanogpt", describe(model))
+
+
 def llmc(name, dtype, version):
     """What karpathy/llm.c describes: 256 int32, then weights grouped over layers; and the same tensors as Hugging Face's GPT-2 has them."""
     T, V, L, H, C, padded = 6, 5, 2, 2, 4, 8
@@ -343,6 +354,7 @@ def main():
     shards()
     neox_folders()
     fairseq_files()
+    nanogpt_file()
     llmc("llmc-f32", torch.float32, 3)
     llmc("llmc-bf16", torch.bfloat16, 5)
     hdf()
