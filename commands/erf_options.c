@@ -21,6 +21,7 @@ static const struct option_row rows[] = {
                "row): .npy of integers, .h5 "
                "(its dataset tokens, or FILE:/NAME), the .idx of an indexed data set, or a token "
                "file of llm.c"),
+    TOKENS_DTYPE_ROW,
     FOLDER_ROW("folder for the results", "reach-erf"),
     {.name = "length",
      .value = "L",

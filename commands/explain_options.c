@@ -53,6 +53,7 @@ static const struct option_row rows[] = {
     TOKENS_ROW("explain the last token of token ids",
                "explain the last token of token ids instead of text: a file as `reach erf` takes "
                "it, of one text (1-D, or one row)"),
+    TOKENS_DTYPE_ROW,
     {.name = "segment",
      .value = "N",
      .brief = "explain segment N of a result of `reach erf`",

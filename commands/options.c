@@ -134,11 +134,18 @@ static int stands_beside(const struct option_row *o, const char *name)
     return !o->beside || strcmp(o->name, name) == 0;
 }
 
-/* Also refuses options without effect because another option is missing. */
+/* Options that exclude each other, then those without effect because another is missing: whoever
+ * gave one that has no place here is not sent to give more. */
 static int check_beside(const struct verb *v, const int *given, struct error *e)
 {
     char name[OPTION_NAME_MAX], other[OPTION_NAME_MAX];
 
+    for (size_t i = 0; i < v->option_count; i++)
+        for (size_t k = 0; given[i] && k < v->option_count; k++)
+            if (given[k] && !stands_beside(&v->options[i], v->options[k].name))
+                return fail(e, "%s and %s are both given (expected one of them)",
+                            option_dashed(other, v->options[k].name),
+                            option_dashed(name, v->options[i].name));
     for (size_t i = 0; i < v->option_count; i++) {
         const struct option_row *o = &v->options[i],
                                 *with = given[i] && o->with ? option_find(v, o->with) : NULL;
@@ -146,10 +153,6 @@ static int check_beside(const struct verb *v, const int *given, struct error *e)
         if (with && !with->standard && !given[with - v->options])
             return fail(e, "%s is given without %s (expected both, or neither)",
                         option_dashed(name, o->name), option_dashed(other, with->name));
-        for (size_t k = 0; given[i] && k < v->option_count; k++)
-            if (given[k] && !stands_beside(o, v->options[k].name))
-                return fail(e, "%s and %s are both given (expected one of them)",
-                            option_dashed(other, v->options[k].name), option_dashed(name, o->name));
     }
     return 0;
 }

@@ -59,6 +59,7 @@ static const struct option_row rows[] = {
                "token ids instead of text: a file as `reach erf` takes it; 1-D is one stream (may "
                "be repeated), 2-D has one "
                "stream per row"),
+    TOKENS_DTYPE_ROW,
     FIELD_ROW,
     RECORDS_ROW,
     BOS_ROW("auto, always or never: let the inputs of every segment, block or window begin with "

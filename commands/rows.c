@@ -18,6 +18,11 @@ const char *const positions_choices[] = {"", "none", NULL};
 const char *const none_choices[] = {"none", NULL};
 const char *const slopes_choices[] = {"paper", "press", NULL};
 const char *const records_choices[] = {"apart", "joined", NULL};
+const char *const tokens_dtype_choices[] = {
+    [TOKENS_BY_CONTENT] = "",   [TOKENS_UINT8] = "uint8",   [TOKENS_UINT16] = "uint16",
+    [TOKENS_UINT32] = "uint32", [TOKENS_UINT64] = "uint64", [TOKENS_INT16] = "int16",
+    [TOKENS_INT32] = "int32",   [TOKENS_INT64] = "int64",   NULL};
+
 const char *const bos_choices[] = {
     [BOS_AUTO] = "auto", [BOS_ALWAYS] = "always", [BOS_NEVER] = "never", NULL};
 

@@ -10,13 +10,15 @@
 #include "run/threads.h"
 
 extern const char *const picture_formats[],
-    *const device_choices[],
-        *const dtype_choices[], *const keep_choices[], *const bias_dtype_choices[],
-                                                           *const positions_choices[],
-                                                               *const none_choices[],
-                                                                   *const slopes_choices[],
-                                                                       *const bos_choices[],
-                                                                           *const records_choices[];
+    *const device_choices[], *const dtype_choices[],
+                                 *const keep_choices[],
+                                     *const bias_dtype_choices[],
+                                         *const positions_choices[],
+                                             *const none_choices[],
+                                                 *const slopes_choices[],
+                                                     *const bos_choices[],
+                                                         *const tokens_dtype_choices[],
+                                                             *const records_choices[];
 
 /* Checks of texts during parsing. */
 int check_bias(const char *text, struct error *e) MUST_USE;
@@ -50,6 +52,16 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
     }
 
 /* ---- struct reading_options reading ---- */
+
+#define TOKENS_DTYPE_ROW \
+    { \
+        .name = "tokens-dtype", .value = "TYPE", \
+        .help = "--tokens are files of nothing but little-endian integers of this type, as the " \
+                "training programs of nanoGPT and others write them: uint8, uint16, uint32, " \
+                "uint64, int16, int32 or int64", \
+        .type = OPTION_NUMBERED_CHOICE, .at = AT(reading.tokens_dtype), \
+        .choices = tokens_dtype_choices, .with = "tokens", .flags = OPTION_RESULT \
+    }
 
 #define BOS_ROW(says) \
     { \

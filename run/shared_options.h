@@ -24,6 +24,7 @@ struct reading_options {
     enum bos_choice bos;
     const char *boundary; /* between documents, by its id or text; NULL: not given */
     struct records_request records; /* of --text */
+    enum token_type tokens_dtype; /* of --tokens */
 };
 
 /* What is printed, and how; no job reads it. */

@@ -8,10 +8,10 @@
 #include <xxhash.h>
 
 int run_text_read(struct run_text *r, const struct text_list *text, const struct text_list *tokens,
-                  const struct records_request *records, struct error *e)
+                  enum token_type type, const struct records_request *records, struct error *e)
 {
     return text->count ? text_read_records(&r->text, text->item, text->count, records, e)
-                       : tokens_read_files(&r->tokens, tokens->item, tokens->count, e);
+                       : tokens_read_raw(&r->tokens, tokens->item, tokens->count, type, e);
 }
 
 void run_text_free(struct run_text *r)

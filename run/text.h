@@ -19,10 +19,11 @@ struct run_text {
     struct tokens tokens; /* from --tokens */
 };
 
-/* Reads --text or --tokens, whichever list has items. `records` NULL: texts as they are stored,
- * else with records of JSON lines. */
+/* Reads --text or --tokens, whichever list has items; `type` is that of --tokens. `records` NULL:
+ * texts as they are stored, else with records of JSON lines. */
 int run_text_read(struct run_text *r, const struct text_list *text, const struct text_list *tokens,
-                  const struct records_request *records, struct error *e) MUST_USE;
+                  enum token_type type, const struct records_request *records,
+                  struct error *e) MUST_USE;
 void run_text_free(struct run_text *r);
 
 /* How one model reads them. Zeroed: not opened. */

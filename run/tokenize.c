@@ -84,7 +84,8 @@ int tokenize_run(struct tokenized *done, const struct tokenize_options *o, struc
         return fail(e, "%s: exists (expected --force to overwrite it, or another name)", o->out);
     model = model_find(o->model, p, e);
     if (!model || open_reader(&reader, model, o->strict, p, e) != 0 ||
-        run_text_read(&text, &files, &none, &(struct records_request){.field = o->field}, e) != 0 ||
+        run_text_read(&text, &files, &none, TOKENS_BY_CONTENT,
+                      &(struct records_request){.field = o->field}, e) != 0 ||
         take_boundary(&boundary, &reader, model, &text.text, o, e) != 0)
         goto end;
     interrupt_watch();

@@ -421,6 +421,55 @@ static void test_peek(void **state)
         }
 }
 
+/* Bare integers of every type, over more than one piece; what is not a token id is refused. */
+static void test_bare(void **state)
+{
+    static const struct {
+        enum token_type type;
+        size_t bytes;
+    } types[] = {{TOKENS_UINT8, 1}, {TOKENS_UINT16, 2}, {TOKENS_UINT32, 4}, {TOKENS_UINT64, 8},
+                 {TOKENS_INT16, 2}, {TOKENS_INT32, 4},  {TOKENS_INT64, 8}};
+    static const struct {
+        enum token_type type;
+        const char *bytes;
+        size_t size;
+        const char *words;
+    } bad[] = {
+        {TOKENS_UINT16, "", 0, "holds no tokens"},
+        {TOKENS_UINT16, "\1\0\2", 3, "ends within an integer (expected 2 bytes for each token)"},
+        {TOKENS_INT16, "\1\0\xff\xff", 4, "element 1 is -1 (expected a token id"},
+        {TOKENS_UINT32, "\0\0\0\x80", 4, "element 0 is 2147483648"},
+        {TOKENS_UINT64, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, "element 0 is 18446744073709551615"},
+        {TOKENS_UINT16, "\x93NUMPY\1\0", 8, "says itself of which type|without --tokens-dtype"},
+        {TOKENS_BY_CONTENT, "\1\0\2\0", 4, "is not a token file|--tokens-dtype reads bare"},
+    };
+    enum { COUNT = 70000 };
+    unsigned char *raw = malloc(8 * COUNT);
+    struct error e = {""};
+    struct tokens t;
+    (void)state;
+    assert_non_null(raw);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        for (size_t k = 0; k < COUNT; k++)
+            for (size_t b = 0; b < types[i].bytes; b++)
+                raw[k * types[i].bytes + b] = b < 2 ? (unsigned char)(k % 101 >> 8 * b) : 0;
+        const char *path = scratch_write(scratch_folder, "bare.bin", raw, COUNT * types[i].bytes),
+                   *twice[] = {path, path};
+        if (tokens_read_raw(&t, twice, 2, types[i].type, &e))
+            fail_msg("%s", e.text);
+        assert_true(t.total == 2 * COUNT && t.rows == 0);
+        for (size_t k = 0; k < 2 * COUNT; k++)
+            assert_int_equal(t.ids[k], k % COUNT % 101);
+        tokens_free(&t);
+    }
+    free(raw);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const char *path = scratch_write(scratch_folder, "bad.bin", bad[i].bytes, bad[i].size);
+        assert_int_equal(tokens_read_raw(&t, &path, 1, bad[i].type, &e), -1);
+        assert_int_equal(check_message(bad[i].words, &e, bad[i].words), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_indexes),     cmocka_unit_test(test_llmc),
         cmocka_unit_test(test_writing),     cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_damaged_hdf), cmocka_unit_test(test_peek),
+        cmocka_unit_test(test_bare),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -33,6 +33,8 @@ int stored_read(struct ids *a, const struct stored_tokens *s, struct input *in,
 /* Reads exactly `size` bytes of a header. */
 int stored_header(struct input *in, void *out, size_t size, struct error *e) MUST_USE;
 
+/* Bare integers of s->element_bytes and s->is_signed to the end of the file, a stream. */
+int raw_read(struct ids *a, struct stored_tokens *s, struct input *in, struct error *e) MUST_USE;
 /* Each reads one file, appends its ids and sets its rank and shape. */
 int npy_read(struct ids *a, struct stored_tokens *s, struct input *in, struct error *e) MUST_USE;
 /* Token files of llm.c: magic 20240520, version 1 (uint16), and 20240801, version 7 (uint32). */

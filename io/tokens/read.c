@@ -49,6 +49,32 @@ static int read_indexed(struct ids *a, struct stored_tokens *s, struct input *in
     return result;
 }
 
+/* Bare integers. */
+static int read_raw(struct ids *a, struct stored_tokens *s, struct input *in, enum token_type type,
+                    struct error *e)
+{
+    static const struct stored_tokens types[] = {
+        [TOKENS_UINT8] = {.element_bytes = 1},
+        [TOKENS_UINT16] = {.element_bytes = 2},
+        [TOKENS_UINT32] = {.element_bytes = 4},
+        [TOKENS_UINT64] = {.element_bytes = 8},
+        [TOKENS_INT16] = {.element_bytes = 2, .is_signed = 1},
+        [TOKENS_INT32] = {.element_bytes = 4, .is_signed = 1},
+        [TOKENS_INT64] = {.element_bytes = 8, .is_signed = 1},
+    };
+    unsigned char start[INPUT_PEEK_MAX];
+    size_t got;
+    if (input_peek(in, start, sizeof start, &got, e))
+        return -1;
+    if (find_format(start, got) != FORMAT_UNKNOWN)
+        return fail(e,
+                    "%s: says itself of which type its token ids are (expected it without "
+                    "--tokens-dtype, or bare integers)",
+                    input_name(in));
+    *s = types[type];
+    return raw_read(a, s, in, e);
+}
+
 static int read_format(struct ids *a, struct stored_tokens *s, struct input *in, const char *file,
                        struct error *e)
 {
@@ -68,7 +94,7 @@ static int read_format(struct ids *a, struct stored_tokens *s, struct input *in,
         return fail(e, "%s: is %s", input_name(in), other);
     return fail(e,
                 "%s: is not a token file (expected .npy, .h5, the .idx of an indexed data set, or "
-                "a token file of llm.c)",
+                "a token file of llm.c; --tokens-dtype reads bare integers)",
                 input_name(in));
 }
 
@@ -84,22 +110,29 @@ static char *hdf_part(const char *file, const char **inside)
     return strndup(file, (size_t)(colon - file));
 }
 
-static int read_file(struct ids *a, struct stored_tokens *s, const char *file, struct error *e)
+static int read_file(struct ids *a, struct stored_tokens *s, const char *file, enum token_type type,
+                     struct error *e)
 {
     const char *inside;
-    char *hdf = hdf_part(file, &inside);
+    char *hdf = type ? NULL : hdf_part(file, &inside);
     if (hdf) {
         int result = hdf_read(a, s, hdf, inside, e);
         free(hdf);
         return result;
     }
     struct input *in = input_open(file, e);
-    int result = in ? read_format(a, s, in, file, e) : -1;
+    int result = !in ? -1 : type ? read_raw(a, s, in, type, e) : read_format(a, s, in, file, e);
     input_close(in);
     return result;
 }
 
 int tokens_read_files(struct tokens *out, const char *const *files, int count, struct error *e)
+{
+    return tokens_read_raw(out, files, count, TOKENS_BY_CONTENT, e);
+}
+
+int tokens_read_raw(struct tokens *out, const char *const *files, int count, enum token_type type,
+                    struct error *e)
 {
     struct ids a = {0};
     *out = (struct tokens){0};
@@ -107,7 +140,7 @@ int tokens_read_files(struct tokens *out, const char *const *files, int count, s
         return fail(e, "tokens: no token file was given");
     for (int i = 0; i < count; i++) {
         struct stored_tokens s = {0};
-        if (read_file(&a, &s, files[i], e))
+        if (read_file(&a, &s, files[i], type, e))
             goto failed;
         size_t columns = s.rank == 2 ? s.shape[1] : 0;
         if (i > 0 && columns != out->columns) {

@@ -100,6 +100,29 @@ int stored_read(struct ids *a, const struct stored_tokens *s, struct input *in, 
                : 0;
 }
 
+int raw_read(struct ids *a, struct stored_tokens *s, struct input *in, struct error *e)
+{
+    unsigned char piece[PIECE_BYTES];
+    size_t got = PIECE_BYTES;
+    s->rank = 1, s->count = 0;
+    while (got == PIECE_BYTES) { /* a multiple of every width */
+        if (input_read(in, piece, PIECE_BYTES, &got, e) ||
+            ids_reserve(a, got / s->element_bytes, e))
+            return -1;
+        if (got % s->element_bytes)
+            return fail(e, "%s: ends within an integer (expected %zu bytes for each token)",
+                        input_name(in), s->element_bytes);
+        for (size_t i = 0; i < got; i += s->element_bytes, s->count++) {
+            char text[32];
+            int32_t id = stored_id(piece + i, s, text);
+            if (id < 0)
+                return stored_fail(input_name(in), s, s->count, text, e);
+            a->id[a->count++] = id;
+        }
+    }
+    return s->count ? 0 : fail(e, "%s: holds no tokens", input_name(in));
+}
+
 int stored_header(struct input *in, void *out, size_t size, struct error *e)
 {
     size_t got;

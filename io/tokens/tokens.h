@@ -59,6 +59,23 @@ size_t text_broken(const struct text *text);
 int tokens_from_text(struct tokens *out, const struct text *text, struct tokenizer *tokenizer,
                      struct error *e) MUST_USE;
 
+/* Types of the integers of a bare token file. */
+enum token_type {
+    TOKENS_BY_CONTENT, /* of a file that says so itself */
+    TOKENS_UINT8,
+    TOKENS_UINT16,
+    TOKENS_UINT32,
+    TOKENS_UINT64,
+    TOKENS_INT16,
+    TOKENS_INT32,
+    TOKENS_INT64
+};
+/* Reads FILES of nothing but little-endian integers of that type, joined in order as a stream ("-"
+ * and packed files as below). A file that begins as one of a known format is refused. With
+ * TOKENS_BY_CONTENT as tokens_read_files. */
+int tokens_read_raw(struct tokens *out, const char *const *files, int count, enum token_type type,
+                    struct error *e) MUST_USE;
+
 /* Reads token FILES of a type recognized by content: NumPy's .npy and llm.c's files ("-" and gzip
  * as above), the .idx of an indexed data set (MMIDIDX or TNTIDX; its .bin beside it), HDF5 (its
  * dataset `tokens`, or the only one of integers; FILE:/NAME names another). 1-D (joined in order)

@@ -201,7 +201,8 @@ int erf_prepare(struct erf_run *r, struct error *e)
         models_refuse_length(e);
         goto end;
     }
-    if (run_text_read(&text, &o->text, &o->tokens, &o->reading.records, e) != 0)
+    if (run_text_read(&text, &o->text, &o->tokens, o->reading.tokens_dtype, &o->reading.records,
+                      e) != 0)
         goto end;
     for (size_t i = 0; i < r->count; i++) {
         if (cut_segments(&r->models[i], o, &text, r->progress, e) != 0 ||

@@ -23,7 +23,7 @@ static int read_text(struct run_text *t, const struct explainer *x, struct error
 
     if (!o->prompt || is_standard) {
         if (run_text_read(t, is_standard ? &standard : &o->text, is_standard ? &none : &o->tokens,
-                          NULL, e) != 0)
+                          o->reading.tokens_dtype, NULL, e) != 0)
             return -1;
         if (t->text.bytes)
             drop_newline(&t->text, o, x->progress);

@@ -127,7 +127,8 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
     }
     if (!taken)
         return models_refuse_length(e);
-    if (run_text_read(&r->text, &o->text, &o->tokens, &o->reading.records, e) != 0)
+    if (run_text_read(&r->text, &o->text, &o->tokens, o->reading.tokens_dtype, &o->reading.records,
+                      e) != 0)
         return -1;
     r->kernels = run_kernels(o->machine.device, o->machine.dtype, r->progress, e);
     if (!r->kernels)

@@ -145,6 +145,8 @@ void sow_tokens(struct sower *w)
         sow(w, "npy", name);
     }
     sow_files(w, "llmc_tokens", GOLDENS "tokens/llmc-*.bin");
+    sower_add(w, "\1\x05\0\x10\x27", 5); /* two of 16 bits */
+    sow(w, "raw_tokens", "two");
     sow_files(w, "hdf_tokens", GOLDENS "tokens/named.h5");
     sow_files(w, "hdf_tokens", GOLDENS "tokens/only.h5");
     static const char *const refused[] = {GOLDENS "tokens/table.h5", GOLDENS "tokens/two.h5",

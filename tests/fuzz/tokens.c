@@ -39,6 +39,19 @@ int fuzz_npy(const uint8_t *data, size_t size)
     return ids_end(&a, &s, result, &e);
 }
 
+/* The first byte is the type. */
+int fuzz_raw_tokens(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    struct ids a = {0};
+    size_t width = size ? (size_t)1 << (data[0] & 3) : 1;
+    struct stored_tokens s = {.element_bytes = width, .is_signed = size && data[0] & 4};
+    struct input *in = memory(data + (size > 0), size - (size > 0), &e);
+    int result = raw_read(&a, &s, in, &e);
+    input_close(in);
+    return ids_end(&a, &s, result, &e);
+}
+
 int fuzz_llmc_tokens(const uint8_t *data, size_t size)
 {
     struct error e = {""};
