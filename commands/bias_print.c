@@ -34,25 +34,24 @@ void bias_print_presets(void)
 static int print_values(const struct bias_run *r, const struct bias_values *v, struct error *e)
 {
     const struct formula_argument *a = v->argument;
-    int shown = v->rows < HEADS_SHOWN ? v->rows : HEADS_SHOWN, rc;
-    char alignment[2 * HEADS_SHOWN + 2] = "r", layers[128];
+    const struct layer_bias *b = &a->set.biases[v->bias];
+    int shown = v->rows < HEADS_SHOWN ? v->rows : HEADS_SHOWN,
+        has_source = strcmp(b->formula->source, a->label) != 0 && strlen(b->formula->source) <= 100;
+    char alignment[2 * HEADS_SHOWN + 2] = "r", layers[128], heads[48] = "";
     struct table *t;
     long length = r->options->length;
 
     bias_layers_text(layers, sizeof layers, &a->set, v->bias);
-    printf("%s%s%s", screen_text(a->label), layers[0] ? ", " : "", layers);
-    if (strcmp(a->set.biases[v->bias].formula->source, a->label) != 0 &&
-        strlen(a->set.biases[v->bias].formula->source) <= 100)
-        printf(": %s", screen_text(a->set.biases[v->bias].formula->source));
-    if (a->set.biases[v->bias].reason[0])
-        printf(" (the window alone: %s)", screen_text(a->set.biases[v->bias].reason));
     if (v->rows > shown)
-        printf(" (%d of %d heads)", shown, v->rows);
-    putchar('\n');
+        snprintf(heads, sizeof heads, " (%d of %d heads)", shown, v->rows);
     for (int k = 0; k < shown; k++)
         strcat(alignment, "r1");
     t = table_create(alignment);
     if (t) {
+        table_caption(t, "%s%s%s%s%s%s%s%s%s", a->label, layers[0] ? ", " : "", layers,
+                      has_source ? ": " : "", has_source ? b->formula->source : "",
+                      b->reason[0] ? " (the window alone: " : "", b->reason,
+                      b->reason[0] ? ")" : "", heads);
         table_cell(t, "distance");
         for (int k = 0; k < shown; k++) {
             int head = shown == 1 ? 0 : k * (v->rows - 1) / (shown - 1);
@@ -76,9 +75,7 @@ static int print_values(const struct bias_run *r, const struct bias_values *v, s
                 next = length - 1;
         }
     }
-    rc = t ? table_print(stdout, t) : -1;
-    table_free(t);
-    return rc == 0 ? 0 : fail(e, "out of memory for the table");
+    return table_show(t, e);
 }
 
 int bias_print(const struct bias_run *r, struct error *e)
@@ -91,15 +88,12 @@ int bias_print(const struct bias_run *r, struct error *e)
                 char layers[128];
 
                 bias_layers_text(layers, sizeof layers, &r->arguments[i].set, b);
-                printf("%s%s%s%s: no bias: %s\n", printed++ ? "\n" : "",
-                       screen_text(r->arguments[i].label), layers[0] ? ", " : "", layers,
-                       screen_text(r->arguments[i].set.biases[b].reason));
+                screen_say("%s%s%s%s: no bias: %s\n", printed++ ? "\n" : "",
+                           screen_text(r->arguments[i].label), layers[0] ? ", " : "", layers,
+                           screen_text(r->arguments[i].set.biases[b].reason));
             }
-    for (int i = 0; i < r->value_count; i++) {
-        if (printed++)
-            putchar('\n');
+    for (int i = 0; i < r->value_count; i++)
         if (print_values(r, &r->values[i], e) != 0)
             return -1;
-    }
     return 0;
 }

@@ -37,12 +37,11 @@ static const struct verb *find(const char *name)
     for (v = verbs; *v && edit_distance(name, strlen(name), (*v)->name) > NEAR; v++)
         ;
     if (*v && strlen(name) > NEAR)
-        fprintf(stderr, "reach: %s: unknown verb (did you mean reach %s?)\n", screen_text(name),
-                (*v)->name);
+        screen_complain("reach: %s: unknown verb (did you mean reach %s?)", screen_text(name),
+                        (*v)->name);
     else
-        fprintf(stderr,
-                "reach: %s: unknown verb (expected one of those that `reach --help` lists)\n",
-                screen_text(name));
+        screen_complain("reach: %s: unknown verb (expected one of those that `reach --help` lists)",
+                        screen_text(name));
     return NULL;
 }
 
@@ -89,8 +88,8 @@ int commands_main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a closed pipe does not end a run */
     signal(SIGXFSZ, SIG_IGN); /* nor does a file that may not grow further */
     if (!strcmp(name, "help") && argc > 3) {
-        fprintf(stderr, "reach help: %s: unexpected argument (expected reach help VERB)\n",
-                screen_text(argv[3]));
+        screen_complain("reach help: %s: unexpected argument (expected reach help VERB)",
+                        screen_text(argv[3]));
     } else if (!strcmp(name, "help") && argc == 3) {
         if ((v = find(argv[2])))
             status = verb_run(v, 1, (char *[]){(char *)"--help", NULL});
@@ -107,8 +106,8 @@ int commands_main(int argc, char **argv)
         blank = " ", verb = v->name, status = verb_run(v, argc - 2, argv + 2);
     }
     if (fflush(stdout) != 0 || ferror(stdout) ? !reader_left() : fclose(stdout) != 0) {
-        fprintf(stderr, "reach%s%s: standard output: cannot be written: %s\n", blank, verb,
-                strerror(errno));
+        screen_complain("reach%s%s: standard output: cannot be written: %s", blank, verb,
+                        strerror(errno));
         if (status == EXIT_DONE)
             status = EXIT_FAILED;
     }

@@ -204,6 +204,7 @@ static const struct option_row rows[] = {
     FORCE_ROW("overwrite results; an unfinished run is discarded and starts again"),
     FORMAT_ROW,
     WIDE_ROW,
+    TABLE_ROW,
     JSON_ROW,
     QUIET_ROW,
     {.name = "log",

@@ -1,6 +1,8 @@
 /* What `reach erf` and `reach merge` print of a result: the table, differences between models,
  * fields by layer and target. */
 #include "commands/erf.h"
+#include "commands/notes.h"
+#include "commands/screen.h"
 
 #include "run/text.h"
 
@@ -214,13 +216,17 @@ int erf_tables(const struct result *r, table_sink *put, FILE *f)
     return rc == 0 && r->models[0].validation ? erf_table_validation(r, put, f) : rc;
 }
 
+static void put_notes(FILE *f, const void *r)
+{
+    erf_notes(f, r);
+}
+
 int erf_print(const struct result *r, struct error *e)
 {
     if (erf_tables(r, table_print, stdout) != 0)
         return fail(e, "out of memory for the table");
     if (erf_print_sentences(r) != 0)
         return fail(e, "out of memory for the report");
-    putchar('\n');
-    erf_notes(stdout, r);
-    return 0;
+    screen_say("\n");
+    return notes_print(r, put_notes, e);
 }

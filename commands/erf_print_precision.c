@@ -20,7 +20,6 @@ int erf_print_precision(const struct result *r, const struct deviation *deviatio
     struct precision_bounds allowed = precision_bounds(machine->dtype, machine->keep_bf16);
     struct table *t = table_create("lr1r2r3r4rr");
     char q[32];
-    int rc;
 
     if (!t)
         return fail(e, "out of memory for the table");
@@ -49,13 +48,10 @@ int erf_print_precision(const struct result *r, const struct deviation *deviatio
     allowed_cell(t, allowed.logprob);
     table_cell(t, "%s", "");
     table_cell(t, "0");
-    printf("\nlargest deviations from the float64 reference, segment by segment (s where it is "
-           "above 1e-6; ERF in tokens; ! "
-           "above the limit;\n"
-           "ERF outside: segments whose ERF is not between the reference's ERF(q - %.0e) and ERF(q "
-           "+ %.0e)):\n",
-           allowed.c, allowed.c);
-    rc = table_print(stdout, t);
-    table_free(t);
-    return rc == 0 ? 0 : fail(e, "out of memory for the table");
+    table_caption(t, "largest deviations from the float64 reference, segment by segment");
+    table_note(t,
+               "s where it is above 1e-6; ERF in tokens; !: above the limit; ERF outside: segments "
+               "whose ERF is not between the reference's ERF(q - %.0e) and ERF(q + %.0e)",
+               allowed.c, allowed.c);
+    return table_show(t, e);
 }

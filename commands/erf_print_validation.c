@@ -52,9 +52,8 @@ int erf_table_validation(const struct result *r, table_sink *put, FILE *f)
     for (size_t i = 0; i < r->model_count; i++)
         model_row(t, &r->models[i]);
     table_note(t, "gradient there: share of the last k; single inputs: rank correlation of norm "
-                  "and |change| when one input is");
-    table_note(t, "replaced, over all distances and within octaves of the distance; all numbers "
-                  "are in validation.csv");
+                  "and |change| when one input is replaced, over all distances and within octaves "
+                  "of the distance; all numbers are in validation.csv");
     rc = put(f, t);
     table_free(t);
     return rc;

@@ -167,8 +167,8 @@ int erf_print_sentences(const struct result *r)
         if (!(text = erf_sentence(r, &r->models[i])))
             return -1;
         if (!told++)
-            putchar('\n');
-        screen_print(text, screen_width());
+            screen_say("\n");
+        screen_say("%s\n", text);
         free(text);
     }
     return 0;

@@ -169,7 +169,7 @@ static void print_legend(struct row *r, const struct explanation *x)
                  "follow the root of the share; ^ "
                  "marks the target",
                  most);
-        screen_print(text, r->width + GUTTER);
+        screen_fill(stdout, text, r->width + GUTTER);
         return;
     }
     fputs("share  0 ", stdout);
@@ -190,7 +190,7 @@ int explain_draw(const struct explanation *x, const struct explain_options *o, s
     char note[160];
     int open = 0;
 
-    if (!shown)
+    if (!shown || screen_is_silent())
         return 0;
     if (!(row.digits = calloc((size_t)row.width + 1, 1)))
         return fail_memory(e, row.width, "a row of the screen");
@@ -200,7 +200,7 @@ int explain_draw(const struct explanation *x, const struct explain_options *o, s
                  "(%zu %s%s before, with %.3g\u00a0%%, are not shown; --show N sets how many are)",
                  first, explanation_unit(x), x->by && first == 1 ? "" : "s",
                  100 * (1 - x->cumulative[first]));
-        screen_print(note, row.width + GUTTER);
+        screen_fill(stdout, note, row.width + GUTTER);
     }
     for (size_t i = first; i <= x->count; i++)
         put_token(&row, &open, x, i);

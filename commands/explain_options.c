@@ -10,7 +10,7 @@ static const char *const color_choices[] = {"auto", "always", "never", NULL};
  * either. */
 static const char *const of_a_result[] = {
     "model", "target-position", "memory", "scratch", "threads", "o", "force", "by", "top",
-    "show",  "color",           "quiet",  "json",    NULL};
+    "show",  "color",           "quiet",  "table",   "json",    NULL};
 
 static int read_positions(void *options, const char *value, int nth, struct error *e)
 {
@@ -182,6 +182,7 @@ static const struct option_row rows[] = {
      .at = AT(color),
      .choices = color_choices,
      .group = GROUP_OUTPUT},
+    TABLE_ROW,
     JSON_ROW,
     QUIET_ROW,
 };

@@ -38,13 +38,30 @@ static int predicted(struct table *t, const struct explanation *x, const char *w
     return 0;
 }
 
-static int print_predictions(const struct explanation *x, int width)
+/* What was explained, as `number` of several; 0: the only one. */
+static void put_caption(struct table *t, const struct explanation *x, size_t number)
+{
+    char segment[48] = "", place[32] = "", rank[SHOW_RANK] = "";
+    size_t inputs = explanation_inputs(x);
+
+    if (x->segment)
+        snprintf(segment, sizeof segment, ", segment %zu", x->segment);
+    if (number)
+        snprintf(place, sizeof place, "%zu: ", number);
+    show_rank(rank, x);
+    table_caption(t, "%s%s%s%s, %zu input%s, target at position %zu%s%s", place, x->model,
+                  *x->position_encoding ? ", " : "", x->position_encoding, inputs,
+                  inputs == 1 ? "" : "s", inputs + 1, segment, rank);
+}
+
+static int print_predictions(const struct explanation *x, size_t number, int width, struct error *e)
 {
     struct table *t = table_create("llrrr");
     int room = width - 38 > 8 ? width - 38 : 8, rc = 0;
 
     if (!t)
-        return -1;
+        return table_show(t, e);
+    put_caption(t, x, number);
     table_cell(t, "%s", "");
     table_cell(t, "token");
     table_cell(t, "id");
@@ -56,9 +73,9 @@ static int print_predictions(const struct explanation *x, int width)
     for (size_t i = 0; i < x->alternative_count; i++)
         rc |= predicted(t, x, i ? "" : "others", x->alternative[i], room);
     if (rc == 0)
-        rc = table_print(stdout, t);
+        return table_show(t, e);
     table_free(t);
-    return rc;
+    return table_show(NULL, e);
 }
 
 /* Widths of the cells of a row; around 0: none. wide 0: the least columns. */
@@ -146,14 +163,14 @@ static int print_top(const struct explanation *x, size_t rows, int width, struct
         sum += x->share[ranked(x, rank)];
         rc = print_row(t, x, rank, sum, w, e);
     }
-    putchar('\n');
-    if (rc == 0 && table_print(stdout, t) != 0)
-        rc = fail(e, "out of memory for the table");
+    screen_say("\n");
+    if (rc == 0)
+        return table_show(t, e);
     table_free(t);
     return rc;
 }
 
-static int print_sentence(const struct explanation *x, int width)
+static int print_sentence(const struct explanation *x)
 {
     char *text = NULL;
     size_t size;
@@ -162,40 +179,19 @@ static int print_sentence(const struct explanation *x, int width)
 
     if (f && fclose(f) != 0)
         rc = -1;
-    putchar('\n');
+    screen_say("\n");
     if (rc == 0)
-        screen_print(text, width);
+        screen_say("%s\n", text);
     free(text);
     return rc;
-}
-
-/* `number` of several; 0: the only one. */
-static int print_head(const struct explanation *x, size_t number, int width)
-{
-    char *text = NULL, segment[48] = "", place[32] = "", rank[SHOW_RANK] = "";
-    size_t inputs = explanation_inputs(x);
-    int rc;
-
-    if (x->segment)
-        snprintf(segment, sizeof segment, ", segment %zu", x->segment);
-    if (number)
-        snprintf(place, sizeof place, "%zu: ", number);
-    show_rank(rank, x);
-    rc = asprintf(&text, "%s%s%s%s, %zu input%s, target at position %zu%s%s", place, x->model,
-                  *x->position_encoding ? ", " : "", x->position_encoding, inputs,
-                  inputs == 1 ? "" : "s", inputs + 1, segment, rank);
-    if (rc < 0)
-        return -1;
-    screen_print(text, width);
-    free(text);
-    return 0;
 }
 
 static int print_one(const struct explanation *x, size_t number, const struct explain_options *o,
                      int width, struct error *e)
 {
-    if (print_head(x, number, width) != 0 || print_predictions(x, width) != 0 ||
-        print_sentence(x, width) != 0)
+    if (print_predictions(x, number, width, e) != 0)
+        return -1;
+    if (print_sentence(x) != 0)
         return fail(e, "out of memory for the report");
     if (explain_draw(x, o, e) != 0)
         return -1;
@@ -275,8 +271,8 @@ static int print_index(const struct explanations *all, int width, struct error *
         table_cell(t, "half");
     for (size_t i = 0; i < all->count && rc == 0; i++)
         rc = print_index_row(t, &all->item[i], i + 1, width, e);
-    if (rc == 0 && table_print_within(stdout, t, 0) != 0)
-        rc = fail(e, "out of memory for the table");
+    if (rc == 0)
+        return table_show(t, e);
     table_free(t);
     return rc;
 }
@@ -287,10 +283,7 @@ int explain_print(const struct explain_run *r, struct error *e)
     int width = screen_width(), has_index = all->count > 1 || all->item->name,
         rc = has_index ? print_index(all, width, e) : 0;
 
-    for (size_t i = 0; i < all->count && rc == 0 && !all->item->name; i++) {
-        if (all->count > 1)
-            putchar('\n');
+    for (size_t i = 0; i < all->count && rc == 0 && !all->item->name; i++)
         rc = print_one(&all->item[i], all->count > 1 ? i + 1 : 0, r->options, width, e);
-    }
     return rc;
 }

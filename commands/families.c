@@ -79,7 +79,7 @@ static int families_call(struct call *c, struct error *e)
 
     if (c->json)
         return verb_document(c, NULL, NULL, e);
-    if (!(t = table_create("llll")))
+    if (!(t = table_create("llww")))
         return fail_memory(e, 1024, "a table");
     table_cell(t, "model_type"), table_cell(t, "GGUF"), table_cell(t, "positions"),
         table_cell(t, "notes");
@@ -89,14 +89,14 @@ static int families_call(struct call *c, struct error *e)
         table_cell(t, "%s", known.positions);
         table_cell(t, "%s", *known.notes ? known.notes : "-");
     }
-    int rc = table_print(stdout, t);
-    table_free(t);
-    if (rc)
-        return fail_memory(e, 1024, "a table");
-    printf("\nrefused by name\n");
+    if (table_show(t, e) != 0 || !(t = table_create("lw")))
+        return table_show(NULL, e);
+    table_caption(t, "refused by name");
+    table_cells(t, (const char *const[]){"model_type", "why", NULL});
+    table_headless(t, 24);
     for (int i = 0; refused_type_at(&type, &why, i); i++)
-        printf("%-24s  %s\n", type, why);
-    return EXIT_DONE;
+        table_cells(t, (const char *const[]){type, why, NULL});
+    return table_show(t, e);
 }
 
 struct families_options {
@@ -105,7 +105,7 @@ struct families_options {
 
 #define OPTIONS struct families_options
 
-static const struct option_row rows[] = {JSON_ROW, QUIET_ROW};
+static const struct option_row rows[] = {TABLE_ROW, JSON_ROW, QUIET_ROW};
 
 const struct verb families_verb = {
     .name = "families",

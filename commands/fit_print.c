@@ -8,7 +8,7 @@
 
 static int print_fits(const struct fit_run *r, struct error *e)
 {
-    int coefficients = r->form.count, rc;
+    int coefficients = r->form.count;
     char alignment[4 * FIT_COEFFICIENTS_MAX + 16] = "l";
     struct table *t;
 
@@ -44,25 +44,23 @@ static int print_fits(const struct fit_run *r, struct error *e)
             table_cell(t, "%zu", p->count);
         }
     }
-    rc = t ? table_print(stdout, t) : -1;
-    table_free(t);
-    return rc == 0 ? 0 : fail(e, "out of memory for the table");
+    return table_show(t, e);
 }
 
 /* The curve printed in [A], and the result of each reading of its definition. */
 static int print_sandwich(const struct fit_run *r, struct error *e)
 {
     struct table *table;
-    int closest = 0, rc;
+    int closest = 0;
 
     for (int i = 1; i < FIT_READINGS; i++)
         closest = r->readings[i].away < r->readings[closest].away ? i : closest;
-    printf("\nChi et al. (2023) print %g ln(1+t) - %g for h' = 8 (the last head), dbar = 128, 8192 "
-           "tokens. By each reading of "
-           "the index i and of the points used:\n",
-           FIT_SANDWICH_SLOPE, -FIT_SANDWICH_INTERCEPT);
     table = table_create("rlrr1rr1r2rl");
     if (table) {
+        table_caption(table,
+                      "Chi et al. (2023) print %g ln(1+t) - %g for h' = 8 (the last head), dbar = "
+                      "128, 8192 tokens; by each reading of the index i and of the points used",
+                      FIT_SANDWICH_SLOPE, -FIT_SANDWICH_INTERCEPT);
         static const char *const titles[] = {"i from", "points", "slope",    "off by", "intercept",
                                              "off by", "R^2",    "distance", ""};
 
@@ -81,9 +79,7 @@ static int print_sandwich(const struct fit_run *r, struct error *e)
             table_cell(table, i == closest ? "closest" : "");
         }
     }
-    rc = table && table_print(stdout, table) == 0 ? 0 : fail(e, "out of memory for the table");
-    table_free(table);
-    return rc;
+    return table_show(table, e);
 }
 
 int fit_print(const struct fit_run *r, struct error *e)

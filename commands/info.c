@@ -82,10 +82,10 @@ static int show(struct call *c, struct info_found *x, struct error *e)
 
     if (rc == 0) {
         rc = run_estimate(&x->estimate, x->decoder, x->length, &o->machine, e);
-        if (!c->json)
-            info_print(x); /* if there is no estimate, the rest */
-        else if (rc == 0)
-            rc = verb_document(c, x, NULL, e);
+        if (c->json)
+            rc = rc == 0 ? verb_document(c, x, NULL, e) : rc;
+        else if (info_print(x, e) != 0) /* if there is no estimate, the rest */
+            rc = -1;
     }
     release(x);
     return rc;
@@ -122,6 +122,7 @@ static int info_call(struct call *c, struct error *e)
     struct model_argument *model;
     int rc = EXIT_USAGE;
 
+    p->unit = "heads"; /* whose fields are computed */
     if (run_try_scratch(o->machine.scratch, e) != 0)
         return -1;
     if (model_is_described(o->model)) {
@@ -186,6 +187,7 @@ static const struct option_row rows[] = {
      .at = AT(chat),
      .beside = beside_chat,
      .flags = OPTION_RESULT},
+    TABLE_ROW,
     JSON_ROW,
     QUIET_ROW,
 };

@@ -27,7 +27,7 @@ struct info_found {
 };
 
 /* Everything, to standard output. */
-void info_print(const struct info_found *x);
+int info_print(const struct info_found *x, struct error *e) MUST_USE;
 void info_print_chat(const struct chat *c);
 
 /* Each writes a description without a newline. */

@@ -2,9 +2,12 @@
 #include "commands/info.h"
 
 #include "commands/screen.h"
+#include "commands/table.h"
 #include "io/system/memory.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,116 +122,164 @@ void info_put_experts(FILE *f, const struct decoder *d)
                 x->shared_gate.weight.data ? ", with a gate" : "");
 }
 
-/* "LABEL  TEXT", unless the text is empty. */
-static void print_line(const char *label, const char *text)
+/* A row, unless its text is empty. */
+static void put_row(struct table *t, const char *label, const char *format, ...) PRINTF_LIKE(3, 4);
+
+static void put_row(struct table *t, const char *label, const char *format, ...)
 {
-    if (*text)
-        printf("%-14s %s\n", label, screen_text(text));
+    char *text = NULL;
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) >= 0 && *text)
+        table_cells(t, (const char *const[]){label, text, NULL});
+    va_end(arguments);
+    free(text);
 }
 
-/* The TRF(0.01) of every head, one line for equal layers. */
-static void print_fields(const struct info_found *x)
+static struct table *rows_begin(void)
 {
-    const struct trf_run *r = &x->fields;
+    struct table *t = table_create("lw");
 
-    if (r->arguments->set.uses_length)
-        printf("TRF(0.01)      by length: the bias uses L (reach trf %s --length N)\n",
-               screen_text(x->decoder->path));
-    for (int i = 0; i < r->head_count; i++) {
+    if (t)
+        table_cells(t, (const char *const[]){"property", "value", NULL});
+    if (t)
+        table_headless(t, 13);
+    return t;
+}
+
+/* The fields of heads first .. last-1, which share a bias. */
+static void put_heads(FILE *f, const struct trf_run *r, int first, int last)
+{
+    const struct layer_bias *b = &r->arguments->set.biases[r->heads[first].bias];
+    char layers[128], text[128];
+
+    bias_layers_text(layers, sizeof layers, &r->arguments->set, r->heads[first].bias);
+    fprintf(f, "%s%s", layers, layers[0] ? ": " : "");
+    if (b->reason[0])
+        fprintf(f, "not applicable, %s%s", b->reason,
+                r->heads[first].values ? "; of the window alone: " : "");
+    for (int i = first; i < last && r->heads[i].values; i++) {
         const struct trf_head *head = &r->heads[i];
-        const struct layer_bias *b = &r->arguments->set.biases[head->bias];
-        char layers[128], text[128];
-        int begins = i == 0 || r->heads[i - 1].bias != head->bias;
+        enum series_verdict verdict = head->series ? series_verdict(head->series)
+                                                   : SERIES_CONVERGES;
 
-        if (begins) {
-            bias_layers_text(layers, sizeof layers, &r->arguments->set, head->bias);
-            printf("%s%s%s%s", i ? "               " : "TRF(0.01)      ", layers,
-                   layers[0] ? ": " : "", b->reason[0] ? "not applicable, " : "");
-            if (b->reason[0])
-                printf("%s%s", screen_text(b->reason),
-                       head->values ? "; of the window alone: " : "");
-        }
-        if (head->values) {
-            trf_count_text(text, &head->values[0].count);
-            printf("%s%s%s",
-                   head->averaged ? "; mean kernel "
-                   : begins       ? ""
-                                  : " ",
-                   text,
-                   series_verdict(head->series) == SERIES_CONVERGES || head->averaged ? ""
-                   : series_verdict(head->series) == SERIES_DIVERGES ? " (diverges)"
-                                                                     : " (undecided)");
-        }
-        if (i + 1 == r->head_count || r->heads[i + 1].bias != head->bias)
-            putchar('\n');
+        trf_count_text(text, &head->values[0].count);
+        fprintf(f, "%s%s%s",
+                head->averaged ? "; mean kernel "
+                : i == first   ? ""
+                               : " ",
+                text,
+                verdict == SERIES_CONVERGES || head->averaged ? ""
+                : verdict == SERIES_DIVERGES                  ? " (diverges)"
+                                                              : " (undecided)");
     }
 }
 
-static void print_estimate(const struct info_found *x)
+/* The TRF(0.01) of every head, a row for equal layers. */
+static void put_fields(struct table *t, const struct info_found *x)
+{
+    const struct trf_run *r = &x->fields;
+    const char *label = "TRF(0.01)";
+
+    if (r->arguments->set.uses_length)
+        put_row(t, label, "by length: the bias uses L (reach trf %s --length N)", x->decoder->path);
+    for (int first = 0, last; first < r->head_count; first = last) {
+        char *text = NULL;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
+
+        for (last = first + 1; last < r->head_count && r->heads[last].bias == r->heads[first].bias;
+             last++)
+            ;
+        if (f)
+            put_heads(f, r, first, last);
+        if (f && !(ferror(f) | fclose(f)))
+            put_row(t, first ? "" : label, "%s", text);
+        free(text);
+    }
+}
+
+static int print_estimate(const struct info_found *x, struct error *e)
 {
     const struct run_estimate *found = &x->estimate;
+    struct table *t = rows_begin();
     int most = x->decoder->position_limit;
     char text[MEMORY_PLAN_TEXT], time[DURATION_TEXT], bytes[BYTES_TEXT];
 
-    if (*found->kernels)
-        printf("\nestimate for a run with --length %ld --dtype %s\nkernels        %s\n", x->length,
-               x->dtype, found->kernels);
+    if (!t)
+        return table_show(t, e);
+    table_caption(t, "estimate for a run with --length %ld --dtype %s", x->length, x->dtype);
+    put_row(t, "kernels", "%s", found->kernels);
     if (found->refused)
-        printf("refused        there are learned positions for %d inputs (expected --length %d at "
-               "most)\n",
-               most, most + 1);
+        put_row(t, "refused",
+                "there are learned positions for %d inputs (expected --length %d at most)", most,
+                most + 1);
     if (found->plan.total)
-        printf("memory         %s\n", memory_plan_text(text, &found->plan));
+        put_row(t, "memory", "%s", memory_plan_text(text, &found->plan));
     if (found->seconds > 0)
-        printf("time           about %.3g s per segment (%.3g GFLOP at %.3g GFLOP/s)\n",
-               found->seconds, found->plan.flops / 1e9, found->plan.flops / found->seconds / 1e9);
+        put_row(t, "time", "about %.3g s per segment (%.3g GFLOP at %.3g GFLOP/s)", found->seconds,
+                found->plan.flops / 1e9, found->plan.flops / found->seconds / 1e9);
     if (found->seconds > 0 && x->segments)
-        printf("run            about %s for %ld segments, up to %s on the disk\n",
-               duration_text(time, found->seconds * (double)x->segments), x->segments,
-               bytes_text(bytes, found->record_bytes * (double)x->segments));
+        put_row(t, "run", "about %s for %ld segments, up to %s on the disk",
+                duration_text(time, found->seconds * (double)x->segments), x->segments,
+                bytes_text(bytes, found->record_bytes * (double)x->segments));
+    return table_show(t, e);
 }
 
-void info_print(const struct info_found *x)
+static void put_sizes(struct table *t, const struct info_found *x)
 {
     const struct decoder *d = x->decoder;
-    char bytes[BYTES_TEXT];
+    char bytes[BYTES_TEXT], more[64] = "";
 
-    print_line("model", d->path);
-    print_line("adapter", x->adapter ? x->adapter : "");
-    print_line("family", d->family);
-    printf("parameters     %.0f in %zu tensors, %s\nstored as      %s\n", x->parameters,
-           tensors_count(d->tensors), bytes_text(bytes, x->bytes), x->text[INFO_TYPES]);
-    printf("vocabulary     %d%s", d->vocabulary,
-           d->vocabulary == 256 ? " (text is read as bytes)" : "");
+    put_row(t, "parameters", "%.0f in %zu tensors, %s", x->parameters, tensors_count(d->tensors),
+            bytes_text(bytes, x->bytes));
+    put_row(t, "stored as", "%s", x->text[INFO_TYPES]);
     if (d->bos >= 0)
-        printf(", %d begins a text", d->bos);
-    printf("\nlayers         %d\nhidden         %d\nheads          %d of size %d", d->layers,
-           d->hidden, d->heads, d->head_size);
+        snprintf(more, sizeof more, ", %d begins a text", d->bos);
+    put_row(t, "vocabulary", "%d%s%s", d->vocabulary,
+            d->vocabulary == 256 ? " (text is read as bytes)" : "", more);
+    put_row(t, "layers", "%d", d->layers);
+    put_row(t, "hidden", "%d", d->hidden);
+    *more = 0;
     if (d->kv_heads != d->heads)
-        printf(", %d for keys and values", d->kv_heads);
+        snprintf(more, sizeof more, ", %d for keys and values", d->kv_heads);
     if (d->value_size != d->head_size)
-        printf(", values of %d", d->value_size);
-    putchar('\n');
-    print_line("mlp", x->text[INFO_MLP]);
-    print_line("experts", x->text[INFO_EXPERTS]);
-    print_line("blocks", x->text[INFO_BLOCKS]);
-    printf("head           %s\n", d->tied ? "tied to the embedding" : "of its own");
-    print_line("positions", d->position_text);
+        snprintf(more + strlen(more), sizeof more - strlen(more), ", values of %d", d->value_size);
+    put_row(t, "heads", "%d of size %d%s", d->heads, d->head_size, more);
+}
+
+int info_print(const struct info_found *x, struct error *e)
+{
+    const struct decoder *d = x->decoder;
+    struct table *t = rows_begin();
+
+    if (!t)
+        return table_show(t, e);
+    put_row(t, "model", "%s", d->path);
+    put_row(t, "adapter", "%s", x->adapter ? x->adapter : "");
+    put_row(t, "family", "%s", d->family);
+    put_sizes(t, x);
+    put_row(t, "mlp", "%s", x->text[INFO_MLP]);
+    put_row(t, "experts", "%s", x->text[INFO_EXPERTS]);
+    put_row(t, "blocks", "%s", x->text[INFO_BLOCKS]);
+    put_row(t, "head", "%s", d->tied ? "tied to the embedding" : "of its own");
+    put_row(t, "positions", "%s", d->position_text);
     if (d->declared_length)
-        printf("declared       %d positions (%s)\n", d->declared_length,
-               screen_text(d->declared_by));
-    printf("window         %s\ncone           %ld of %ld inputs\n", x->windows,
-           decoder_cone(d, x->length - 1), x->length - 1);
-    print_line("assumed", tensors_assumed(d->tensors));
-    print_line("not understood", d->not_understood);
+        put_row(t, "declared", "%d positions (%s)", d->declared_length, d->declared_by);
+    put_row(t, "window", "%s", x->windows);
+    put_row(t, "cone", "%ld of %ld inputs", decoder_cone(d, x->length - 1), x->length - 1);
+    put_row(t, "assumed", "%s", tensors_assumed(d->tensors));
+    put_row(t, "not understood", "%s", d->not_understood);
     if (d->train_length)
-        printf("train length   %d\n", d->train_length);
+        put_row(t, "train length", "%d", d->train_length);
     else
-        printf("train length   unknown\n");
-    print_fields(x);
-    print_line("digest", tensors_supposed(d->tensors) ? "none: no weights are read" : x->digest);
-    print_line("verified", x->verified ? x->verified : "");
-    print_estimate(x);
+        put_row(t, "train length", "unknown");
+    put_fields(t, x);
+    put_row(t, "digest", "%s",
+            tensors_supposed(d->tensors) ? "none: no weights are read" : x->digest);
+    put_row(t, "verified", "%s", x->verified ? x->verified : "");
+    return table_show(t, e) != 0 || (*x->estimate.kernels && print_estimate(x, e) != 0) ? -1 : 0;
 }
 
 /* The whole template, a line at a time. */

@@ -26,6 +26,7 @@ static const struct option_row rows[] = {
     FORCE_ROW("overwrite results"),
     FORMAT_ROW,
     WIDE_ROW,
+    TABLE_ROW,
     JSON_ROW,
     QUIET_ROW,
 };

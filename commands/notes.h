@@ -12,4 +12,8 @@ extern const struct csv_layout notes_layout;
 int notes_rows(const void *found, void (*put)(FILE *f, const void *found), struct csv *csv,
                struct error *e) MUST_USE;
 
+/* The same lines on standard output. */
+int notes_print(const void *found, void (*put)(FILE *f, const void *found),
+                struct error *e) MUST_USE;
+
 #endif

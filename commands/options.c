@@ -128,6 +128,8 @@ static int is_short_option(const struct verb *v, const char *text)
  * refused with it, not ignored. */
 static int stands_beside(const struct option_row *o, const char *name)
 {
+    if (o->against && strcmp(o->against, name) == 0)
+        return 0;
     for (const char *const *other = o->beside; other && *other; other++)
         if (strcmp(*other, name) == 0)
             return 1;

@@ -70,6 +70,7 @@ struct option_row {
     int (*read)(void *options, const char *value, int nth, struct error *e);
     int (*write)(FILE *f, const void *options, int nth);
     const char *const *beside; /* the only options allowed with it, ended by NULL; NULL: any */
+    const char *against; /* the option that it may not be given with; NULL: none */
     const char *with; /* the option it needs for an effect, unless that has a default; NULL: none */
     enum option_group group;
     unsigned flags;

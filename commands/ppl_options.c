@@ -159,6 +159,7 @@ static const struct option_row rows[] = {
     FORCE_ROW("overwrite results in DIR"),
     FORMAT_ROW,
     WIDE_ROW,
+    TABLE_ROW,
     JSON_ROW,
     QUIET_ROW,
 };

@@ -1,6 +1,7 @@
 /* The output of `reach ppl`: the table, differences between models, notes. */
 #include "commands/ppl.h"
 
+#include "commands/notes.h"
 #include "commands/screen.h"
 #include "commands/table.h"
 
@@ -54,15 +55,14 @@ static void print_model(struct table *t, const struct ppl_run *r, const struct p
     }
 }
 
-static int print_differences(const struct ppl_run *r)
+static int print_differences(const struct ppl_run *r, struct error *e)
 {
     struct table *t = table_create("lrrrr");
-    int rc;
 
     if (!t)
-        return -1;
-    printf("\nNLL against %s, paired over the same targets (two-sided t-test):\n",
-           screen_text(r->models[0].argument->name));
+        return table_show(t, e);
+    table_caption(t, "NLL against %s, paired over the same targets (two-sided t-test)",
+                  r->models[0].argument->name);
     table_cell(t, "model");
     table_cell(t, "context");
     table_cell(t, "difference");
@@ -81,26 +81,23 @@ static int print_differences(const struct ppl_run *r)
             else
                 real_cell(t, "%.2g", at->paired ? at->difference.p : NAN);
         }
-    rc = table_print(stdout, t);
-    table_free(t);
-    return rc;
+    return table_show(t, e);
 }
 
 /* By units of the text, which compare across tokenizers; nothing if no model's ids have texts. */
-static int print_units(const struct ppl_run *r)
+static int print_units(const struct ppl_run *r, struct error *e)
 {
     static const char *const header[] = {"model",    "context",  "bytes", "bits/byte",
                                          "PPL/char", "PPL/word", NULL};
     struct table *t;
     size_t any = 0;
-    int rc;
 
     for (size_t i = 0; i < r->count; i++)
         any += r->models[i].units.bytes;
     if (!any)
         return 0;
     if (!(t = table_create("lrr3rr2r1")))
-        return -1;
+        return table_show(t, e);
     table_caption(t, "for each byte, character and word of the targets' text, which compare across "
                      "tokenizers");
     table_cells(t, header);
@@ -116,9 +113,7 @@ static int print_units(const struct ppl_run *r)
             real_cell(t, "%.5g", exp(perplexity_each(p, u->characters)));
             real_cell(t, "%.5g", exp(perplexity_each(p, u->words)));
         }
-    rc = table_print(stdout, t);
-    table_free(t);
-    return rc;
+    return table_show(t, e);
 }
 
 /* ---- --gain ---- */
@@ -139,13 +134,12 @@ static void skip_cells(struct table *t)
     table_cells(t, (const char *const[]){"-", "-", NULL});
 }
 
-static int print_gain(const struct ppl_run *r)
+static int print_gain(const struct ppl_run *r, struct error *e)
 {
     struct table *t = table_create("lrrr3r2r1rr");
-    int rc;
 
     if (!t)
-        return -1;
+        return table_show(t, e);
     table_caption(t, "nats that a context gains over the next shorter one, and nats that are left "
                      "to gain at the longest; shares "
                      "of the targets");
@@ -168,15 +162,13 @@ static int print_gain(const struct ppl_run *r)
             table_cell(t, "%.1f %%", 100 * at->needed);
             table_cell(t, "%.1f %%", 100 * at->enough);
         }
-    rc = table_print(stdout, t);
-    table_free(t);
-    return rc;
+    return table_show(t, e);
 }
 
 /* A sentence on how much context targets need. */
 static int print_needs(const struct ppl_run *r, struct error *e)
 {
-    putchar('\n');
+    screen_say("\n");
     for (size_t i = 0; i < r->count; i++) {
         const struct ppl_model *m = &r->models[i];
         size_t half = ppl_gain_quantile(r, m, 0.5), most = ppl_gain_quantile(r, m, 0.9);
@@ -195,11 +187,11 @@ static int print_needs(const struct ppl_run *r, struct error *e)
 
         if (rc < 0)
             return fail(e, "out of memory for the report");
-        screen_print(text, screen_width());
+        screen_say("%s\n", text);
         free(text);
     }
-    printf("\nenough: the NLL of the target is at most %.6g nats above its NLL at %zu tokens\n",
-           r->options->gain_within, r->models[0].results[r->result_count - 1].context);
+    screen_say("\nenough: the NLL of the target is at most %.6g nats above its NLL at %zu tokens\n",
+               r->options->gain_within, r->models[0].results[r->result_count - 1].context);
     return 0;
 }
 
@@ -272,33 +264,28 @@ void ppl_notes(FILE *f, const struct ppl_run *r)
                     screen_text(r->models[0].argument->name));
 }
 
+static void put_notes(FILE *f, const void *r)
+{
+    ppl_notes(f, r);
+}
+
 int ppl_print(const struct ppl_run *r, struct error *e)
 {
     static const char *const header[] = {"model",  "protocol",   "context", "stride",
                                          "window", "tokens",     "NLL",     "s.e.",
                                          "PPL",    "time/token", "L_tr"};
     struct table *t = table_create("ll4rr3r5r6rrrr1r2");
-    int rc;
 
     if (!t)
-        return fail(e, "out of memory for the table");
+        return table_show(t, e);
     for (size_t i = 0; i < sizeof header / sizeof *header; i++)
         table_cell(t, "%s", header[i]);
     for (size_t i = 0; i < r->count; i++)
         print_model(t, r, &r->models[i]);
-    rc = table_print(stdout, t);
-    table_free(t);
-    if (rc == 0 && r->count > 1)
-        rc = print_differences(r);
-    if (rc == 0)
-        rc = print_units(r);
-    if (rc == 0 && r->options->gain)
-        rc = print_gain(r);
-    if (rc != 0)
-        return fail(e, "out of memory for the table");
-    if (r->options->gain && print_needs(r, e) != 0)
+    if (table_show(t, e) != 0 || (r->count > 1 && print_differences(r, e) != 0) ||
+        print_units(r, e) != 0 ||
+        (r->options->gain && (print_gain(r, e) != 0 || print_needs(r, e) != 0)))
         return -1;
-    putchar('\n');
-    ppl_notes(stdout, r);
-    return 0;
+    screen_say("\n");
+    return notes_print(r, put_notes, e);
 }

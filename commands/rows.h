@@ -4,6 +4,7 @@
 #define REACH_COMMANDS_ROWS_H
 
 #include "commands/options.h"
+#include "commands/table.h"
 #include "model/attribution.h"
 #include "plots/figure.h"
 #include "run/erf/options.h"
@@ -56,6 +57,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 #define TOKENS_DTYPE_ROW \
     { \
         .name = "tokens-dtype", .value = "TYPE", \
+        .brief = "type of the integers that bare --tokens are", \
         .help = "--tokens are files of nothing but little-endian integers of this type, as the " \
                 "training programs of nanoGPT and others write them: uint8, uint16, uint32, " \
                 "uint64, int16, int32 or int64", \
@@ -328,6 +330,15 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
         .help = "all columns of tables, even if the terminal is too narrow for them (always so " \
                 "outside a terminal)", \
         .type = OPTION_FLAG, .at = AT(shown.wide), .group = GROUP_OUTPUT \
+    }
+#define TABLE_ROW \
+    { \
+        .name = "table", .value = "FORMAT", .brief = "tables alone, as latex, markdown or csv", \
+        .help = "latex, markdown or csv: print the tables alone, in that format: latex for the " \
+                "package booktabs, with as many columns as fit one of a page's two (with --wide " \
+                "all), markdown as on GitHub", \
+        .type = OPTION_NUMBERED_CHOICE, .at = AT(shown.table), .choices = table_formats, \
+        .against = "json", .group = GROUP_OUTPUT \
     }
 #define JSON_ROW \
     { \

@@ -1,23 +1,13 @@
-/* Aligned tables, on a text screen and in a page. */
-#include "commands/table.h"
+/* Tables: their cells, and how they are aligned on a text screen. */
+#include "commands/table_parts.h"
 
 #include "commands/screen.h"
 #include "io/glyph.h"
-#include "page/escape.h"
+#include "version.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { NOTES = 4 };
-
-struct table {
-    char *alignment, *rank; /* a letter and a digit for each column; rank 0: always shown */
-    size_t columns, count; /* cells so far */
-    char **cell, *caption, *note[NOTES];
-    size_t notes;
-    int failed;
-};
 
 struct table *table_create(const char *alignment)
 {
@@ -66,7 +56,7 @@ void table_note(struct table *t, const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    if (t->notes < NOTES && (t->note[t->notes] = format_text(t, format, arguments)))
+    if (t->notes < TABLE_NOTES && (t->note[t->notes] = format_text(t, format, arguments)))
         t->notes++;
     va_end(arguments);
 }
@@ -101,15 +91,35 @@ void table_cells(struct table *t, const char *const *texts)
         table_cell(t, "%s", *texts);
 }
 
-/* Removes columns (width 0) until the rest fits. Returns how many. */
-static size_t leave_out(const struct table *t, int *width, int columns)
+void table_headless(struct table *t, int columns)
 {
-    size_t left_out = 0;
-    int total = -2;
+    t->headless = columns;
+}
+
+/* ---- widths ---- */
+
+enum { GAP = 2, BROKEN_LEAST = 20 }; /* a column that is broken at words has this much */
+
+/* The columns that all need. */
+static int total_of(const struct table *t, const int *width)
+{
+    int total = -GAP;
 
     for (size_t i = 0; i < t->columns; i++)
-        total += width[i] + 2;
-    while (columns && total > columns) {
+        total += width[i] ? width[i] + GAP : 0;
+    return total;
+}
+
+/* Narrows what is broken at words, then leaves columns out (width 0), until the rest fits. */
+static void fit(const struct table *t, int *width, int columns)
+{
+    for (size_t i = 0; i < t->columns; i++) {
+        int over = total_of(t, width) - columns, spare = width[i] - BROKEN_LEAST;
+
+        if (t->alignment[i] == 'w' && over > 0 && spare > 0)
+            width[i] -= over < spare ? over : spare;
+    }
+    while (total_of(t, width) > columns) {
         size_t next = t->columns;
 
         for (size_t i = 0; i < t->columns; i++)
@@ -117,121 +127,164 @@ static size_t leave_out(const struct table *t, int *width, int columns)
                 next = i;
         if (next == t->columns)
             break;
-        total -= width[next] + 2;
         width[next] = 0;
-        left_out++;
-    }
-    return left_out;
-}
-
-static void print_rows(FILE *f, const struct table *t, const int *width)
-{
-    int gap = 0;
-
-    for (size_t i = 0; i < t->count; i++) {
-        size_t column = i % t->columns;
-        int length = screen_columns(t->cell[i]), blank = width[column] - length,
-            right = t->alignment[column] == 'r';
-
-        gap = column == 0 ? 0 : gap;
-        if (width[column] && length > 0) { /* no trailing blanks */
-            fprintf(f, "%*s%s", gap + (right ? blank : 0), "", t->cell[i]);
-            gap = (right ? 0 : blank) + 2;
-        } else if (width[column])
-            gap += width[column] + 2;
-        if (column + 1 == t->columns)
-            fputc('\n', f);
     }
 }
 
-/* Says what is not shown, so that nobody looks for it elsewhere. */
-static void print_left_out(FILE *f, const struct table *t, const int *width, int columns)
+int *table_widths(const struct table *t, int columns)
 {
-    const int most = columns < 72 ? 72 : columns; /* on lines that most screens have */
-    const char *joint = "";
-    int at = fprintf(f, "(in %d columns without ", columns);
+    int *width = calloc(t->columns, sizeof *width);
 
-    for (size_t i = 0; i <= t->columns; i++) {
-        const char *next = i == t->columns ? "--wide has all)" : t->cell[i];
+    for (size_t i = 0; width && i < t->count; i++) {
+        int n = screen_columns(t->cell[i]);
 
-        if (i < t->columns && (width[i] || !t->rank[i]))
-            continue;
-        if (i == t->columns)
-            joint = ";";
-        at += fprintf(f, "%s", joint);
-        if (*joint)
-            at = at + 2 + screen_columns(next) > most ? (fputs("\n", f), 0) : at + fprintf(f, " ");
-        at += fprintf(f, "%s", next);
-        joint = ",";
+        if (i >= t->columns || !t->headless)
+            width[i % t->columns] = n > width[i % t->columns] ? n : width[i % t->columns];
     }
-    fputs("\n", f);
+    if (width && t->headless > width[0])
+        width[0] = t->headless;
+    if (width && columns)
+        fit(t, width, columns);
+    return width;
+}
+
+size_t table_left_out(FILE *f, const struct table *t, const int *width)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < t->columns && i < t->count; i++)
+        if (!width[i] && t->rank[i]) {
+            if (f)
+                fprintf(f, "%s%s", count ? ", " : "", t->cell[i]);
+            count++;
+        }
+    return count;
+}
+
+/* ---- on a screen ---- */
+
+/* The part of a cell that goes into one line; more follow only of what is broken at words. */
+static size_t part_of(const struct table *t, size_t column, const char *text, int width)
+{
+    return t->alignment[column] == 'w' ? screen_fitting(text, width) : strlen(text);
+}
+
+/* A row of cells, over as many lines as the longest text that is broken at words. */
+static void print_row(FILE *f, const struct table *t, char *const *cell, const int *width,
+                      const char **rest)
+{
+    int more = 1;
+
+    for (size_t i = 0; i < t->columns; i++)
+        rest[i] = cell[i];
+    while (more) {
+        int gap = 0;
+
+        more = 0;
+        for (size_t i = 0; i < t->columns; i++) {
+            size_t length = part_of(t, i, rest[i], width[i]);
+            int shown = screen_columns_of(rest[i], length), blank = width[i] - shown,
+                right = t->alignment[i] == 'r';
+
+            if (!width[i])
+                continue;
+            if (shown > 0) { /* no trailing blanks */
+                fprintf(f, "%*s%.*s", gap + (right ? blank : 0), "", (int)length, rest[i]);
+                gap = (right ? 0 : blank) + GAP;
+            } else
+                gap += width[i] + GAP;
+            rest[i] += length + strspn(rest[i] + length, " ");
+            more |= *rest[i] != 0;
+        }
+        fputc('\n', f);
+    }
+}
+
+/* What is not shown, so that nobody looks for it elsewhere. */
+static int print_left_out(FILE *f, const struct table *t, const int *width, int columns)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *line = table_left_out(NULL, t, width) ? open_memstream(&text, &size) : NULL;
+
+    if (!line)
+        return table_left_out(NULL, t, width) ? -1 : 0;
+    fprintf(line, "(in %d columns without ", columns);
+    table_left_out(line, t, width);
+    fputs("; --wide has all)", line);
+    if (ferror(line) | fclose(line)) {
+        free(text);
+        return -1;
+    }
+    screen_fill(f, text, columns < 60 ? 60 : columns);
+    free(text);
+    return 0;
+}
+
+static int print_caption(FILE *f, const char *caption, int columns)
+{
+    char *text;
+
+    if (asprintf(&text, "%s:", caption) < 0)
+        return -1;
+    screen_fill(f, text, columns);
+    free(text);
+    return 0;
 }
 
 int table_print_within(FILE *f, const struct table *t, int columns)
 {
-    int *width = calloc(t->columns, sizeof *width);
-    size_t left_out;
+    int *width = t->failed ? NULL : table_widths(t, columns), rc = width ? 0 : -1,
+        most = f == stdout ? screen_width() : 0;
+    const char **rest = calloc(t->columns, sizeof *rest);
 
-    if (!width || t->failed) {
-        free(width);
-        return -1;
-    }
-    if (t->caption)
-        fprintf(f, "\n%s:\n", t->caption);
-    for (size_t i = 0; i < t->count; i++) {
-        int n = screen_columns(t->cell[i]);
-
-        width[i % t->columns] = n > width[i % t->columns] ? n : width[i % t->columns];
-    }
-    left_out = leave_out(t, width, columns);
-    print_rows(f, t, width);
-    if (left_out)
-        print_left_out(f, t, width, columns);
-    for (size_t i = 0; i < t->notes; i++)
-        fprintf(f, "%s\n", t->note[i]);
+    if (f == stdout && screen_begun() && t->caption)
+        putc('\n', f);
+    if (rest && rc == 0 && t->caption)
+        rc = print_caption(f, t->caption, most);
+    for (size_t i = t->headless ? t->columns : 0; rest && rc == 0 && i < t->count; i += t->columns)
+        print_row(f, t, t->cell + i, width, rest);
+    if (rest && rc == 0)
+        rc = print_left_out(f, t, width, columns);
+    for (size_t i = 0; rest && rc == 0 && i < t->notes; i++)
+        screen_fill(f, t->note[i], most);
     free(width);
-    return 0;
+    free(rest);
+    return rest ? rc : -1;
+}
+
+/* ---- --table ---- */
+
+static enum table_format chosen;
+static const char *made_by; /* NULL: told, or unknown */
+
+void table_choose(enum table_format format, const char *command)
+{
+    chosen = format;
+    made_by = command;
 }
 
 int table_print(FILE *f, const struct table *t)
 {
-    return table_print_within(f, t, f == stdout ? screen_table_width() : 0);
+    static int count;
+
+    if (f != stdout || chosen == TABLE_TEXT)
+        return table_print_within(f, t, f == stdout ? screen_table_width() : 0);
+    if (count++)
+        putc('\n', f);
+    if (made_by && chosen != TABLE_MARKDOWN)
+        fprintf(f, "%c reach %s: %s\n", chosen == TABLE_LATEX ? '%' : '#', REACH_VERSION,
+                screen_text(made_by));
+    made_by = NULL;
+    return table_write(f, t, chosen);
 }
 
-int table_html(FILE *f, const struct table *t)
+int table_show(struct table *t, struct error *e)
 {
-    if (t->failed)
-        return -1;
-    fputs("<div class=wide tabindex=0 role=group aria-label=\"", f);
-    html_text(f, t->caption ? t->caption : "table");
-    fputs("\"><table>", f);
-    if (t->caption) {
-        fputs("<caption>", f);
-        html_text(f, t->caption);
-        fputs("</caption>", f);
-    }
-    for (size_t i = 0; i < t->count; i++) {
-        size_t column = i % t->columns;
-        const char *kind = i < t->columns ? "th scope=col" : column ? "td" : "th scope=row";
+    int rc = t ? table_print(stdout, t) : -1;
 
-        fprintf(f, "%s<%s%s>",
-                column ? ""
-                : i    ? "\n<tr>"
-                       : "\n<thead><tr>",
-                kind, t->alignment[column] == 'r' ? " class=r" : "");
-        html_text(f, t->cell[i]);
-        fprintf(f, "</%.2s>%s", kind,
-                column + 1 < t->columns ? ""
-                : i < t->columns        ? "</tr></thead><tbody>"
-                                        : "</tr>");
-    }
-    fputs("</tbody></table></div>\n", f);
-    for (size_t i = 0; i < t->notes; i++) {
-        fputs("<p class=about>", f);
-        html_text(f, t->note[i]);
-        fputs("</p>\n", f);
-    }
-    return 0;
+    table_free(t);
+    return rc == 0 ? 0 : fail(e, "out of memory for the table");
 }
 
 void table_free(struct table *t)

@@ -19,7 +19,7 @@ static void say(struct progress *p, enum progress_kind kind, const char *line)
         fail(&t->not_drawn, "%s", line);
     if (kind == PROGRESS_WARNING || (kind == PROGRESS_MESSAGE && !t->quiet)) {
         terminal_clear(t);
-        fprintf(stderr, "reach %s: %s\n", t->verb, screen_text(line));
+        screen_complain("reach %s: %s", t->verb, screen_text(line));
     }
     static const char *const levels[] = {[PROGRESS_LOG] = "detail",
                                          [PROGRESS_MESSAGE] = "message",
@@ -62,7 +62,9 @@ static void show(struct progress *p, const char *what)
     const double soon = 0.5; /* a single unit that ends before has no bar */
     struct terminal *t = (struct terminal *)p;
     double time = progress_now(), part = progress_part(p), left = progress_left(p);
-    char bar[WIDTH + 1], counts[64];
+    char bar[WIDTH + 1], counts[64], line[200];
+    size_t length;
+    int most = screen_error_width() - 1; /* of columns; more would begin a new line */
 
     if (what && p->total > 0)
         log_progress(t, what);
@@ -80,8 +82,12 @@ static void show(struct progress *p, const char *what)
     else
         snprintf(counts, sizeof counts, "%zu/%zu  %.3g %s/s", p->done, p->total, progress_rate(p),
                  p->unit);
-    fprintf(stderr, "\r[%s] %s  %d:%02d left  %.24s\033[K", bar, counts, (int)(left / 60),
-            (int)left % 60, screen_text(what));
+    snprintf(line, sizeof line, "[%s] %s  %d:%02d left  %.24s", bar, counts, (int)(left / 60),
+             (int)left % 60, screen_text(what));
+    length = strlen(line);
+    while (most > 0 && screen_columns_of(line, length) > most)
+        length--;
+    fprintf(stderr, "\r%.*s\033[K", (int)length, line);
     fflush(stderr);
 }
 

@@ -48,27 +48,44 @@ static const char *epsilon_text(char out[32], const char *typed)
 
 /* ---- one encoding ---- */
 
-/* The lines above a table: the name, its formula if different, its layers and heads. */
-static void print_title(const struct formula_argument *a, int bias)
+/* What is above a table: the name, its formula if different, its layers and heads, and why only its
+ * window counts. */
+static void put_title(FILE *f, const struct formula_argument *a, int bias)
 {
     const struct layer_bias *b = &a->set.biases[bias];
     char layers[128];
 
     bias_layers_text(layers, sizeof layers, &a->set, bias);
-    printf("%s", screen_text(a->label));
+    fputs(screen_text(a->label), f);
     if (layers[0])
-        printf(", %s", layers);
+        fprintf(f, ", %s", layers);
     if (b->formula && strcmp(a->label, b->formula->source) != 0 &&
         strlen(b->formula->source) <= 100)
-        printf(": %s", screen_text(b->formula->source));
+        fprintf(f, ": %s", screen_text(b->formula->source));
     if (bias_rows(&a->set, b) > 1)
-        printf(", %d heads", a->set.heads);
+        fprintf(f, ", %d heads", a->set.heads);
     else if (b->formula)
-        printf(", all heads alike");
-    putchar('\n');
+        fputs(", all heads alike", f);
     if (b->reason[0])
-        printf("not applicable: %s%s\n", screen_text(b->reason),
-               b->formula ? "; of the window alone:" : "");
+        fprintf(f,
+                b->formula ? "; not applicable: %s; of the window alone" : ": not applicable: %s",
+                screen_text(b->reason));
+}
+
+/* The same; the caller frees. NULL: out of memory. */
+static char *title_of(const struct formula_argument *a, int bias)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    if (!f)
+        return NULL;
+    put_title(f, a, bias);
+    if (!(ferror(f) | fclose(f)))
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* The columns of a table other than the numbers. */
@@ -151,15 +168,15 @@ static void print_proofs(const struct trf_run *r, int first, int last)
                strcmp(proof, series_proof(r->heads[end].series)) == 0)
             end++;
         if (!r->heads[i].head)
-            printf("  all heads:\n");
+            screen_say("  all heads:\n");
         else if (end == i + 1)
-            printf("  head %d:\n", r->heads[i].head);
+            screen_say("  head %d:\n", r->heads[i].head);
         else
-            printf("  heads %d to %d:\n", r->heads[i].head, r->heads[end - 1].head);
+            screen_say("  heads %d to %d:\n", r->heads[i].head, r->heads[end - 1].head);
         for (const char *line = proof; *line;) {
             int length = (int)strcspn(line, "\n");
 
-            printf("    %.*s\n", length, line);
+            screen_say("    %.*s\n", length, line);
             line += length + (line[length] == '\n');
         }
     }
@@ -185,22 +202,26 @@ static int print_bias(const struct trf_run *r, int first, int last, struct error
     const struct trf_options *o = r->options;
     const struct trf_head *top = &r->heads[first];
     const struct formula_argument *a = &r->arguments[top->argument];
-    int numbers = (1 + o->length_count) * r->depths * o->epsilon_count, rc;
+    int numbers = (1 + o->length_count) * r->depths * o->epsilon_count;
     struct columns has = {.window = a->set.biases[top->bias].window > 0};
-    char *alignment, formula[128] = "";
+    char *alignment, *title = title_of(a, top->bias), formula[128] = "";
     struct table *t;
     double value;
 
-    print_title(a, top->bias);
-    if (!top->values)
+    if (title && !top->values) {
+        screen_say("%s%s\n", first && (top->bias || !a->is_model) ? "\n" : "", title);
+        free(title);
         return 0;
+    }
     for (int i = first; i < last; i++)
         if (r->heads[i].series &&
             series_closed_form(r->heads[i].series, strtod(o->epsilons[0], NULL), &value, formula))
             has.closed_form = 1;
-    alignment = malloc(2 * (size_t)numbers + 16);
-    if (!alignment)
-        return fail(e, "out of memory for the table");
+    alignment = title ? malloc(2 * (size_t)numbers + 16) : NULL;
+    if (!alignment) {
+        free(title);
+        return table_show(NULL, e);
+    }
     strcpy(alignment, "rlrr");
     for (int i = 1; i < numbers; i++)
         strcat(alignment, "r2");
@@ -208,27 +229,27 @@ static int print_bias(const struct trf_run *r, int first, int last, struct error
     strcat(alignment, has.closed_form ? "r1" : "");
     t = table_create(alignment);
     if (t) {
+        table_caption(t, "%s", title);
         print_header(t, r, &has);
         for (int i = first; i < last; i++)
             if (!r->heads[i].averaged || a->is_model)
                 print_row(t, r, &r->heads[i], &has);
+        if (has.closed_form)
+            table_note(t, "closed form [B], eps %s: %s", o->epsilons[0], formula);
     }
-    rc = t ? table_print(stdout, t) : -1;
-    table_free(t);
     free(alignment);
-    if (rc != 0)
-        return fail(e, "out of memory for the table");
-    if (has.closed_form)
-        printf("closed form [B], eps %s: %s\n", o->epsilons[0], formula);
+    free(title);
+    if (table_show(t, e) != 0)
+        return -1;
     for (int i = first; i < last; i++)
         if (r->heads[i].series && series_spent(r->heads[i].series) &&
             is_open(&r->heads[i], numbers)) {
             if (o->effort > 0)
-                printf("the search ended while %s: an effort of %g s is not enough\n",
-                       series_spent(r->heads[i].series), o->effort);
+                screen_say("the search ended while %s: an effort of %g s is not enough\n",
+                           series_spent(r->heads[i].series), o->effort);
             else
-                printf("the search ended while %s; --effort S gives it S seconds\n",
-                       series_spent(r->heads[i].series));
+                screen_say("the search ended while %s; --effort S gives it S seconds\n",
+                           series_spent(r->heads[i].series));
             break;
         }
     if (o->explain) {
@@ -254,47 +275,49 @@ static void print_ranking(const struct trf_run *r)
 {
     if (r->place_count < 2)
         return;
-    printf("\nranking by TRF(%s), shortest first (by the mean kernel if heads differ)\n",
-           r->options->epsilons[0]);
+    screen_say("\nranking by TRF(%s), shortest first (by the mean kernel if heads differ)\n",
+               r->options->epsilons[0]);
     for (int i = 0; i < r->place_count; i++) {
         const struct trf_place *p = &r->places[i];
         char name[160], text[128];
 
         place_name(name, sizeof name, r, p);
         trf_count_text(text, &p->value->count);
-        printf("%3d. %s: %s", i + 1, screen_text(name), text);
+        screen_say("%3d. %s: %s", i + 1, screen_text(name), text);
         if (!trf_is_finite(p))
-            printf(" (%s%s)",
-                   p->by->series ? series_verdict_name(series_verdict(p->by->series))
-                                 : "differs by length",
-                   isnan(p->value->count.log10_lo) ? "" : "; of the longest length given");
-        putchar('\n');
+            screen_say(" (%s%s)",
+                       p->by->series ? series_verdict_name(series_verdict(p->by->series))
+                                     : "differs by length",
+                       isnan(p->value->count.log10_lo) ? "" : "; of the longest length given");
+        screen_say("\n");
         if (i + 1 == r->place_count)
             break;
         switch (p->order) {
         case TRF_PROVED:
-            printf("     no longer than the next for every eps and head, proved: %s\n",
-                   screen_text(p->why));
+            screen_say("     no longer than the next for every eps and head, proved: %s\n",
+                       screen_text(p->why));
             break;
-        case TRF_NEXT_DIVERGES: puts("     shorter than the next, whose series diverges"); break;
+        case TRF_NEXT_DIVERGES:
+            screen_say("     shorter than the next, whose series diverges\n");
+            break;
         case TRF_BY_NUMBERS:
-            puts("     no longer than the next by the numbers, at this eps");
+            screen_say("     no longer than the next by the numbers, at this eps\n");
             break;
-        case TRF_UNKNOWN: puts("     cannot be distinguished from the next"); break;
+        case TRF_UNKNOWN: screen_say("     cannot be distinguished from the next\n"); break;
         }
     }
 }
 
 /* ---- the whole ---- */
 
-static void print_model_lines(const struct formula_argument *a)
+static void print_model_lines(const struct formula_argument *a, int gap)
 {
-    printf("%s: %s", screen_text(a->label), screen_text(a->set.position));
+    screen_say("%s%s: %s", gap ? "\n" : "", screen_text(a->label), screen_text(a->set.position));
     if (a->set.layers)
-        printf(", %d layers, %d heads", a->set.layers, a->set.heads);
-    putchar('\n');
+        screen_say(", %d layers, %d heads", a->set.layers, a->set.heads);
+    screen_say("\n");
     if (a->set.cone)
-        printf("exact cone of its windows: %ld tokens\n", a->set.cone);
+        screen_say("exact cone of its windows: %ld tokens\n", a->set.cone);
 }
 
 /* The share is truncated, so that one below the threshold is not shown as equal. 1 if printed. */
@@ -305,13 +328,14 @@ static int print_outlook(const struct trf_run *r, int argument)
 
     if (isnan(u->share))
         return 0;
-    printf("%.1f %% of the weight that %d layer%s give%s to %zu distances is within the training "
-           "length of %zu: %s %.0f %%, so "
-           "it should %s on longer texts\n",
-           floor(1000 * u->share + 1e-9) / 10, u->layers, u->layers == 1 ? "" : "s",
-           u->layers == 1 ? "s" : "", EXTRAPOLATION_DISTANCES * u->train_length, u->train_length,
-           keeps ? "at least" : "less than", 100 * EXTRAPOLATION_KERNEL,
-           keeps ? "keep its loss" : "have a higher loss");
+    screen_say(
+        "%.1f %% of the weight that %d layer%s give%s to %zu distances is within the training "
+        "length of %zu: %s %.0f %%, so "
+        "it should %s on longer texts\n",
+        floor(1000 * u->share + 1e-9) / 10, u->layers, u->layers == 1 ? "" : "s",
+        u->layers == 1 ? "s" : "", EXTRAPOLATION_DISTANCES * u->train_length, u->train_length,
+        keeps ? "at least" : "less than", 100 * EXTRAPOLATION_KERNEL,
+        keeps ? "keep its loss" : "have a higher loss");
     return 1;
 }
 
@@ -326,10 +350,8 @@ int trf_print(const struct trf_run *r, struct error *e)
                                r->heads[last].bias == head->bias;
              last++)
             ;
-        if (first > 0)
-            putchar('\n');
         if (head->bias == 0 && r->arguments[head->argument].is_model)
-            print_model_lines(&r->arguments[head->argument]);
+            print_model_lines(&r->arguments[head->argument], first > 0);
         if (print_bias(r, first, last, e) != 0)
             return -1;
         trf_print_rotary(r, head->argument, head->bias);
@@ -337,9 +359,10 @@ int trf_print(const struct trf_run *r, struct error *e)
             told |= print_outlook(r, head->argument);
     }
     if (told)
-        printf("\nwhat to expect on longer texts: by a rule that was right for %d of %d models so "
-               "far (doc/studies/rules.md)\n",
-               EXTRAPOLATION_KERNEL_RIGHT, EXTRAPOLATION_KERNEL_TESTED);
+        screen_say(
+            "\nwhat to expect on longer texts: by a rule that was right for %d of %d models so "
+            "far (doc/studies/rules.md)\n",
+            EXTRAPOLATION_KERNEL_RIGHT, EXTRAPOLATION_KERNEL_TESTED);
     print_ranking(r);
     return 0;
 }

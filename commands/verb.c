@@ -2,6 +2,7 @@
 #include "commands/verb.h"
 
 #include "commands/screen.h"
+#include "commands/table.h"
 #include "run/interrupt.h"
 #include "run/ranks.h"
 #include "run/results.h"
@@ -16,7 +17,7 @@ static int print_failure(const struct call *c, const struct error *e)
     if (ranks_here()->rank > 0) /* reported by rank 0 */
         return EXIT_FAILED;
     fflush(stdout);
-    fprintf(stderr, "reach %s: %s\n", c->verb->name, e->text);
+    screen_complain("reach %s: %s", c->verb->name, e->text);
     return EXIT_FAILED;
 }
 
@@ -25,11 +26,11 @@ static int print_usage_error(const struct call *c, const struct error *e)
     if (ranks_here()->rank > 0) /* and here, if it has found the same */
         return EXIT_USAGE;
     fflush(stdout);
-    fprintf(stderr, "reach %s: %s; see `reach %s --help`\n", c->verb->name, e->text, c->verb->name);
+    screen_complain("reach %s: %s; see `reach %s --help`", c->verb->name, e->text, c->verb->name);
     return EXIT_USAGE;
 }
 
-/* Options that mean the same in every verb that has them. */
+/* Options that mean the same in every verb that has them: a flag, or the number of a choice. */
 static int flag_of(const struct call *c, const char *name)
 {
     const struct option_row *row = option_find(c->verb, name);
@@ -127,6 +128,10 @@ static int run(struct call *c, struct error *e)
     }
     if (flag_of(c, "wide"))
         screen_widen();
+    if (flag_of(c, "table")) {
+        table_choose((enum table_format)flag_of(c, "table"), c->command);
+        screen_silence();
+    }
     if (ranks_here()->rank > 0)
         terminal_silent(&c->terminal, v->name);
     if (options_settings(&c->settings, c->options, v, e) != 0 || start_threads(c, e) != 0 ||
@@ -176,7 +181,7 @@ int verb_run(const struct verb *v, int argc, char **argv)
     if (v->computes)
         interrupt_apart(); /* before a library for several ranks starts threads */
     if (ranks_open(&e) != 0) {
-        fprintf(stderr, "reach %s: %s\n", v->name, e.text);
+        screen_complain("reach %s: %s", v->name, e.text);
         return EXIT_FAILED;
     }
     status = parse_and_run(v, argc, argv);

@@ -29,7 +29,7 @@ struct reading_options {
 
 /* What is printed, and how; no job reads it. */
 struct shown_options {
-    int quiet, wide, json;
+    int quiet, wide, json, table; /* table: which format, 0 for none */
 };
 
 /* Changes to a model's position encoding. */

@@ -74,7 +74,7 @@ static void test_verbs(void **state)
         const char *named = strstr(o.err, "config.json: not understood: colour\n");
         if (!named || strstr(strchr(named, '\n'), "understood"))
             fail_msg("reach %s: exit %d: %s", verbs[i], o.status, o.err);
-        if (i == 0 && !strstr(o.out, "\nnot understood colour\n"))
+        if (i == 0 && !strstr(o.out, "\nnot understood  colour\n"))
             fail_msg("reach info: %s", o.out);
         outcome_free(&o);
         if (i > 3) { /* what may be wrong in a result is no chatter */

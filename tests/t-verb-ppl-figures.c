@@ -135,7 +135,7 @@ static void screen_and_files(void **state)
     (void)state;
     assert_int_equal(o.status, 0);
     assert_int_equal(strncmp(o.out, "model ", 6), 0);
-    assert_int_equal(lines(o.out), 5 + 2 + 3 + 7 + 2);
+    assert_int_equal(lines(o.out), 5 + 2 + 3 + 8 + 2);
     assert_non_null(strstr(o.out, "time/token"));
     assert_non_null(strstr(o.out, "paired over the same targets"));
     assert_non_null(strstr(o.out, "PPL/word"));

@@ -40,6 +40,7 @@ static int setup(void **state)
     static const int documents[] = {3, 40, 90, 0, 17, 100};
 
     (void)state;
+    setenv("COLUMNS", "1000", 1); /* lines of reports are as long as they are */
     for (size_t i = 0; i < sizeof documents / sizeof *documents; i++) {
         for (int k = 0; k < documents[i]; k++, n++)
             ids[n] = 10 + (n * n + 3 * n) % 200;

@@ -161,6 +161,7 @@ static int make_inputs(void **state)
     char goldens[PATH_MAX];
 
     (void)state;
+    setenv("COLUMNS", "1000", 1); /* lines of reports are as long as they are */
     return program_open() != 0 || !realpath("tests/goldens", goldens) ||
                    symlink(goldens, at("goldens")) != 0
                ? -1

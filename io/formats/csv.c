@@ -22,8 +22,7 @@ struct csv {
         bad_fields; /* the first row with a wrong number of fields, counted from 1; 0: none */
 };
 
-/* A field, quoted as in RFC 4180, and if it has a #, a comment for pandas and R outside quotes. */
-static void put_field(FILE *stream, const char *value)
+void csv_quote(FILE *stream, const char *value)
 {
     if (!value[strcspn(value, ",\"\r\n#")]) {
         fputs(value, stream);
@@ -103,7 +102,7 @@ void csv_text(struct csv *c, const char *value)
 {
     if (c->fields++)
         putc(',', c->file.stream);
-    put_field(c->file.stream, value);
+    csv_quote(c->file.stream, value);
 }
 
 char *csv_format_real(char out[32], double value)

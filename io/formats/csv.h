@@ -6,6 +6,7 @@
 #include "io/error.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 struct csv;
 struct json_writer;
@@ -94,6 +95,10 @@ struct atomic_file;
 int csv_stage(struct csv *c, struct atomic_file *out, struct error *e) MUST_USE;
 /* Gives up: removes the temporary file and frees. */
 void csv_abandon(struct csv *c);
+
+/* A field by itself, quoted as in RFC 4180, and if it has a #, a comment for pandas and R outside
+ * quotes. */
+void csv_quote(FILE *f, const char *value);
 
 /* Shortest decimal form of `value` that strtod reads back to the same bits. Returns `out`. */
 char *csv_format_real(char out[32], double value);
