@@ -90,8 +90,9 @@ const struct outer *outer_at(int i)
  * does. Defaults that families have in any case are not repeated. */
 #define SIZES(vocabulary, hidden, inner, layers, heads, kv_heads, positions) \
     "{\"vocab_size\": " #vocabulary ", \"hidden_size\": " #hidden \
-    ", \"intermediate_size\": " #inner ", \"num_hidden_layers\": " #layers ", \"num_attention_heads\": " #heads \
-    ", \"num_key_value_heads\": " #kv_heads ", \"max_position_embeddings\": " #positions "}"
+    ", \"intermediate_size\": " #inner ", \"num_hidden_layers\": " #layers \
+    ", \"num_attention_heads\": " #heads ", \"num_key_value_heads\": " #kv_heads \
+    ", \"max_position_embeddings\": " #positions "}"
 static const struct {
     const char *type, *values;
 } left_out[] = {
@@ -128,11 +129,21 @@ static const struct {
 static const char *const members[] = {"text_config", "llm_config", "language_config"};
 
 /* Keys beside those of the language model in files that have them in one object. */
-static const char *const beside[] = {
-    "vision_config",       "audio_config",        "image_token_id",        "video_token_id",
-    "vision_start_token_id", "vision_end_token_id", "vision_token_id",     "image_start_token_id",
-    "image_end_token_id",  "video_start_token_id", "video_end_token_id",   "image_token_index",
-    "image_size",          "patch_size",          "num_channels"};
+static const char *const beside[] = {"vision_config",
+                                     "audio_config",
+                                     "image_token_id",
+                                     "video_token_id",
+                                     "vision_start_token_id",
+                                     "vision_end_token_id",
+                                     "vision_token_id",
+                                     "image_start_token_id",
+                                     "image_end_token_id",
+                                     "video_start_token_id",
+                                     "video_end_token_id",
+                                     "image_token_index",
+                                     "image_size",
+                                     "patch_size",
+                                     "num_channels"};
 
 static const struct outer *find_outer(const struct config *c)
 {

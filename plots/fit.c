@@ -1,17 +1,22 @@
 /* Fits to biases and other points over the distance. */
-#include "plots/matrix.h"
+#include "plots/fit.h"
 
 #include "plots/layout.h"
+#include "plots/matrix.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* 1 if there are points, and so residuals. */
-static int has_points(const struct fit_figures *u)
-{
-    return u->fits[0].y != NULL;
-}
+/* What is drawn. */
+struct drawn {
+    const struct fit_figures *fits;
+    struct fit_lines lines;
+    int has_points; /* and so residuals */
+    double first, last; /* distances */
+    struct axis y[2]; /* of y, of residuals */
+};
 
 /* A vertical axis that holds all values it was widened by. */
 static void widen(struct axis *y, double value)
@@ -20,121 +25,201 @@ static void widen(struct axis *y, double value)
         y->low = fmin(y->low, value), y->high = fmax(y->high, value);
 }
 
-/* Ranges of the distances that are drawn, of y and of its residuals. */
-static void write_data(struct script *s, const struct fit_figures *u, struct key *key,
-                       double *first, double *last, struct axis y[2])
+static void add_room(struct axis *y)
 {
-    *first = INFINITY, *last = -INFINITY;
-    for (size_t i = 0; i < u->count; i++) {
-        const struct fit_figure *fit = &u->fits[i];
-        char text[256];
+    double room = 0.04 * (y->high - y->low);
 
-        *first = fmin(*first, fit->t[0]);
-        *last = fmax(*last, fit->t[fit->points - 1]);
-        snprintf(text, sizeof text, ":  %s", fit->curve);
-        script_text(s, "label", i + 1, fit->label);
-        script_text_long(s, "curve", i + 1, fit->curve);
-        key->count++;
-        key->widest = fmax(key->widest, script_width(s, fit->label) + text_width(text));
-        key->characters = (size_t)fmax((double)key->characters,
-                                       (double)(script_characters(s, fit->label) + strlen(text)));
-        fprintf(s->data, "$fit%zu << EOD\n", i + 1);
-        for (size_t k = 0; k < fit->points; k++) {
-            widen(&y[0], fit->fitted[k]);
-            widen(&y[0], has_points(u) ? fit->y[k] : NAN);
-            widen(&y[1], has_points(u) ? fit->y[k] - fit->fitted[k] : NAN);
-            if (matrix_is_drawn(k, fit->points))
-                fprintf(s->data, "%.10g %.10g %.10g\n", fit->t[k], has_points(u) ? fit->y[k] : NAN,
-                        fit->fitted[k]);
+    if (!(room > 0 && isfinite(room)))
+        room = isfinite(y->low) && y->low != 0 ? fabs(y->low) / 2 : 1;
+    y->low = (isfinite(y->low) ? y->low : 0) - room;
+    y->high = (isfinite(y->high) ? y->high : 0) + room;
+}
+
+/* A line: t, y of a single fit; least, median and greatest fitted value, and the same of
+ * residuals. */
+static int write_line(struct script *s, struct drawn *u, size_t i, struct error *e)
+{
+    const struct fit_line *line = &u->lines.lines[i];
+    const struct fit_figure *one = line->members[0];
+    double *values = malloc(line->count * sizeof *values), spread[3];
+
+    if (!values)
+        return fail_memory(e, (double)line->count * sizeof *values, "a line of a figure");
+    fprintf(s->data, "$fit%zu << EOD\n", i + 1);
+    for (size_t k = 0; k < one->points; k++) {
+        if (!matrix_is_drawn(k, one->points))
+            continue;
+        fprintf(s->data, "%.10g %.10g", one->t[k],
+                u->has_points && line->count == 1 ? one->y[k] : NAN);
+        if (u->has_points && line->count == 1)
+            widen(&u->y[0], one->y[k]);
+        for (int residual = 0; residual < 2; residual++) {
+            for (size_t m = 0; m < line->count; m++) {
+                const struct fit_figure *f = line->members[m];
+
+                values[m] = !residual ? f->fitted[k] : u->has_points ? f->y[k] - f->fitted[k] : NAN;
+            }
+            fit_spread(spread, values, line->count);
+            for (int side = 0; side < 3; side++) {
+                widen(&u->y[residual], spread[side]);
+                fprintf(s->data, " %.10g", spread[side]);
+            }
         }
-        fputs("EOD\n", s->data);
+        fputs("\n", s->data);
     }
-    if (!(*last > *first))
-        *last = *first + 1;
-    for (int k = 0; k < 2; k++) {
-        double room = 0.04 * (y[k].high - y[k].low);
+    fputs("EOD\n", s->data);
+    u->first = fmin(u->first, one->t[0]);
+    u->last = fmax(u->last, one->t[one->points - 1]);
+    free(values);
+    return 0;
+}
 
-        if (!(room > 0 && isfinite(room)))
-            room = isfinite(y[k].low) && y[k].low != 0 ? fabs(y[k].low) / 2 : 1;
-        y[k].low = (isfinite(y[k].low) ? y[k].low : 0) - room;
-        y[k].high = (isfinite(y[k].high) ? y[k].high : 0) + room;
-    }
+/* Units for the texts of a key in one column. */
+static double room_of(const struct script *s)
+{
+    return s->width - 140;
+}
+
+/* The length of the part of a text before the last comma that fits into a line; 0: all fits. */
+static size_t first_part(const char *text, const struct script *s)
+{
+    size_t part = 0;
+
+    if (text_width(text) <= room_of(s))
+        return 0;
+    for (const char *p = text; (p = strstr(p, ", ")); p++)
+        if (!part || text_width_of(text, (size_t)(p - text)) <= room_of(s))
+            part = (size_t)(p - text) + 1;
+    return part;
 }
 
 /* The points with their curves, or the residuals. A single fit has points and curve in two colours.
  * `in_lines`: a curve's entry in the key is on a separate line. */
-static void write_lines(struct script *s, const struct fit_figures *u, int logarithmic,
-                        int residuals, int with_key, int in_lines)
+static void write_lines(struct script *s, const struct drawn *u, int logarithmic, int residuals,
+                        int with_key, int in_lines)
 {
     const char *x = logarithmic ? "($1+1)" : "1";
+    const struct fit_lines *l = &u->lines;
+    int alone = l->count == 1 && l->lines[0].count == 1 && u->has_points,
+        column = residuals ? 7 : 4; /* of the median */
     FILE *f = s->plot;
 
-    for (size_t i = 0; has_points(u) && i < u->count; i++) {
-        script_add(s, " $fit%zu using %s:%s with lines ls %zu lw 1.4*line_width dt solid", i + 1, x,
-                   residuals ? "($2-$3)" : "2", i + 1);
-        if (with_key && u->count == 1)
-            fputs(" title t(quantity1)", f);
-        else
-            fputs(" notitle", f);
+    for (size_t i = 0; i < l->count; i++)
+        if (l->lines[i].count > 1)
+            script_add(s,
+                       " $fit%zu using %s:%d:%d with filledcurves ls %zu fs transparent solid "
+                       "0.17 noborder notitle",
+                       i + 1, x, column - 1, column + 1, i + 1);
+    for (size_t i = 0; u->has_points && !residuals && i < l->count; i++) {
+        if (l->lines[i].count > 1)
+            continue;
+        script_add(s, " $fit%zu using %s:2 with lines ls %zu lw 1.4*line_width dt solid", i + 1, x,
+                   i + 1);
+        fputs(with_key && alone ? " title t(quantity1)" : " notitle", f);
     }
-    for (size_t i = 0; i < u->count && !residuals; i++) {
-        size_t style = u->count == 1 && has_points(u) ? 2 : i + 1;
+    for (size_t i = 0; i < l->count; i++) {
+        size_t style = alone && !residuals ? 2 : i + 1;
 
-        script_add(s, " $fit%zu using %s:3 with lines ls %zu%s", i + 1, x, style,
-                   u->count == 1 ? " dt solid" : "");
-        if (with_key)
+        script_add(s, " $fit%zu using %s:%d with lines ls %zu%s", i + 1, x, column, style,
+                   alone                                 ? " dt solid"
+                   : residuals && l->lines[i].count == 1 ? " lw 1.6*line_width"
+                                                         : "");
+        if (alone && residuals)
+            fputs(" lw 1.4*line_width", f);
+        if (with_key && !residuals && in_lines) {
             fprintf(f,
-                    in_lines ? " title t(label%zu).':', \\\n    keyentry with lines lt nodraw "
-                               "title t(curve%zu)"
-                             : " title t(label%zu).':  '.t(curve%zu)",
+                    " title t(label%zu).':', \\\n    keyentry with lines lt nodraw title "
+                    "t(curve%zu)",
                     i + 1, i + 1);
-        else
+            if (first_part(l->lines[i].text, s))
+                fprintf(f, ", \\\n    keyentry with lines lt nodraw title t(rest%zu)", i + 1);
+        } else if (with_key && !residuals) {
+            fprintf(f, " title t(label%zu).':  '.t(curve%zu)", i + 1, i + 1);
+        } else {
             fputs(" notitle", f);
+        }
     }
     script_add_end(s);
 }
 
-static int write_fit(struct script *s, const void *figure, struct error *e)
+/* The entries of the key, each in one line or in two; returns 1 if in two. */
+static int make_key(struct script *s, const struct drawn *u, struct key *key)
 {
-    const struct fit_figures *u = figure;
+    double one = 0, two = 0;
+    size_t parts = 0;
+
+    for (size_t i = 0; i < u->lines.count; i++) {
+        const struct fit_line *line = &u->lines.lines[i];
+        char text[256];
+
+        snprintf(text, sizeof text, ":  %s", line->text);
+        script_text(s, "label", i + 1, line->label);
+        key->count++;
+        one = fmax(one, script_width(s, line->label) + text_width(text));
+        key->characters = (size_t)fmax((double)key->characters,
+                                       (double)(script_characters(s, line->label) + strlen(text)));
+    }
+    for (size_t i = 0; i < u->lines.count; i++) {
+        const struct fit_line *line = &u->lines.lines[i];
+        size_t part = one > room_of(s) ? first_part(line->text, s) : 0;
+        char text[256];
+
+        snprintf(text, sizeof text, "%.*s", part ? (int)part : 255, line->text);
+        script_text_long(s, "curve", i + 1, text);
+        two = fmax(two, fmax(script_width(s, line->label), text_width(text)));
+        if (part) {
+            script_text_long(s, "rest", i + 1, line->text + part + 1);
+            two = fmax(two, text_width(line->text + part + 1));
+        }
+        parts += 1 + (part > 0);
+    }
+    key->widest = one;
+    if (one > room_of(s))
+        key->count += parts, key->widest = fmin(two, room_of(s)),
+                             key->characters = (size_t)(key->widest / 9);
+    return one > room_of(s);
+}
+
+static int write_panels(struct script *s, struct drawn *u, struct error *e)
+{
+    const struct fit_lines *lines = &u->lines;
     int linear = figure_has_panel(s->style->panels, "linear"),
-        logarithmic = figure_has_panel(s->style->panels, "log");
-    int points = has_points(u), across = linear + logarithmic;
-    const char *headings[4] = {points ? "Points and fitted curve" : "Fitted curve",
-                               "The same on a logarithmic axis", "", ""};
-    struct key key = {.count = points && u->count == 1}; /* for a single fit also the points */
-    struct axis y[2] = {axis_linear('y', INFINITY, -INFINITY, 0),
-                        axis_linear('y', INFINITY, -INFINITY, 0)};
-    double first, last;
-    int in_lines;
+        logarithmic = figure_has_panel(s->style->panels, "log"), across = linear + logarithmic,
+        points = u->has_points, bands = 0, in_lines;
+    char drawn[256];
+    const char *headings[4] = {drawn, "The same on a logarithmic axis", points ? "Residuals" : "",
+                               points ? "Residuals" : ""};
+    struct key key = {.count = 0};
     struct layout l = {.panels = (size_t)(points ? 2 * across : across),
                        .columns = (size_t)across,
                        .high = points ? 330 : 500,
-                       .left = 100,
+                       .left = 114,
                        .right = 40,
                        .above = 8,
-                       .headings = linear ? headings : NULL,
+                       .headings = headings,
                        .key = &key};
 
-    write_data(s, u, &key, &first, &last, y);
-    in_lines = key.widest > s->width - 110; /* otherwise there is no room for both */
-    if (in_lines)
-        key.count += u->count, key.widest = s->width - 110,
-                               key.characters = (size_t)(key.widest / 9);
-    key.widest = fmax(key.widest, s->width / 2); /* one column */
-    script_text_long(s, "quantity", 1, u->quantity);
-    script_lines(s, u->count == 1 ? 2 : u->count);
+    for (size_t i = 0; i < lines->count; i++)
+        bands |= lines->lines[i].count > 1;
+    snprintf(drawn, sizeof drawn, "Fit%s%.120s%s", lines->has_form ? " y = " : "",
+             lines->has_form ? lines->lines[0].members[0]->form : "", bands ? "; band: all" : "");
+    if (across == 1)
+        headings[1] = headings[2];
+    in_lines = make_key(s, u, &key);
+    key.count += points && lines->count == 1 && !bands; /* for a single fit also the points */
+    script_text_long(s, "quantity", 1, u->fits->quantity);
+    script_lines(s, lines->count == 1 ? 2 : lines->count);
     if (layout_make(&l, s, e) != 0)
         return -1;
     script_frame(s, 1);
     for (size_t panel = 0; panel < l.panels; panel++) {
         int residuals = panel >= (size_t)across,
             in_logarithm = linear && logarithmic ? panel % 2 == 1 : logarithmic;
-        struct axis x = axis_linear('x', first + in_logarithm, last + in_logarithm, l.across);
+        struct axis x = axis_linear('x', u->first + in_logarithm, u->last + in_logarithm, l.across),
+                    *y = &u->y[residuals];
 
         x.logarithmic = in_logarithm;
-        y[residuals].size = l.down;
-
+        y->size = l.down;
         layout_panel(&l, s, panel);
         layout_ylabel(&l, s, panel, residuals ? "\"residual\"" : "t(quantity1)");
         fprintf(s->plot, "set xrange [%.10g:%.10g]\nset xlabel %s\n", x.low, x.high,
@@ -145,13 +230,35 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
             fputs("set arrow 1 from graph 0, first 0 to graph 1, first 0 nohead lw 1.2 lc rgb "
                   "\"#555555\"\n",
                   s->plot);
-        fprintf(s->plot, "set yrange [%.10g:%.10g]\n", y[residuals].low, y[residuals].high);
+        fprintf(s->plot, "set yrange [%.10g:%.10g]\n", y->low, y->high);
         ticks_round(s, &x, 0);
-        ticks_round(s, &y[residuals], 0);
+        ticks_round(s, y, 0);
         write_lines(s, u, in_logarithm, residuals, panel == 0, in_lines);
     }
     layout_end(s);
     return 0;
+}
+
+static int write_fit(struct script *s, const void *figure, struct error *e)
+{
+    const struct fit_figures *fits = figure;
+    struct drawn u = {.fits = fits,
+                      .has_points = fits->fits[0].y != NULL,
+                      .first = INFINITY,
+                      .last = -INFINITY,
+                      .y = {axis_linear('y', INFINITY, -INFINITY, 0),
+                            axis_linear('y', INFINITY, -INFINITY, 0)}};
+    int rc = fit_lines_make(&u.lines, fits, e);
+
+    for (size_t i = 0; i < u.lines.count && rc == 0; i++)
+        rc = write_line(s, &u, i, e);
+    if (!(u.last > u.first))
+        u.last = u.first + 1;
+    add_room(&u.y[0]);
+    add_room(&u.y[1]);
+    rc = rc == 0 ? write_panels(s, &u, e) : rc;
+    fit_lines_free(&u.lines);
+    return rc;
 }
 
 int figure_fit(const struct figure_place *to, const struct fit_figures *u, struct error *e)

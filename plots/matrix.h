@@ -34,21 +34,4 @@ int figure_bias(const struct figure_place *to, const struct matrix_biases *u,
 /* 1 for points to draw if there are many: all near ones, then a sample. */
 int matrix_is_drawn(size_t i, size_t count);
 
-/* Points and the least-squares curve through them. */
-struct fit_figure {
-    const char *label;
-    const char *curve; /* in the key: "y = -0.794 - 0.832 ln(1+t), R^2 = 0.723" */
-    const double *t, *y, *fitted; /* [points], t ascending; y NULL, in all fits or none: unknown */
-    size_t points;
-};
-struct fit_figures {
-    const struct fit_figure *fits; /* [count] */
-    size_t count;
-    const char *quantity; /* the name of y */
-};
-
-/* Fits on a linear and a logarithmic axis, with the residuals below. Returns as figure_draw. */
-int figure_fit(const struct figure_place *to, const struct fit_figures *u,
-               struct error *e) MUST_USE;
-
 #endif

@@ -107,8 +107,8 @@ static void test_tied(void **state)
     static const struct {
         const char *outer, *inner;
         int tied;
-    } rows[] = {{"true", "false", 1}, {"false", "true", 1}, {"true", "", 1}, {"", "true", 1},
-                {"false", "false", 0}, {"", "", 0}};
+    } rows[] = {{"true", "false", 1}, {"false", "true", 1},  {"true", "", 1},
+                {"", "true", 1},      {"false", "false", 0}, {"", "", 0}};
     static const char *const parts[][2] = {{"model.", "language_model.model."}, {NULL, NULL}};
     struct error e;
     (void)state;

@@ -220,13 +220,68 @@ static void steps_are_in_order(void **state)
            "begins at step 0");
 }
 
+/* Many fits are a band for each layer, or each name, with their median; layers with one bias are
+ * one fit. */
+static void many_fits_are_bands(void **state)
+{
+    static const char head[] =
+        "formula,head,form,first,last,coefficient,value,std_error,r2,layer\n";
+    char *text = malloc(1 << 20), *script;
+    size_t used = (size_t)sprintf(text, "%s", head);
+    double t, low, median, high;
+
+    (void)state;
+    assert_non_null(text);
+    for (int layer = 1; layer <= 3; layer++)
+        for (int h = 1; h <= 5; h++)
+            used += (size_t)sprintf(text + used,
+                                    "m,%d,a + b*t,0,10,a,%d,,0.5,%d\nm,%d,a + b*t,0,10,"
+                                    "b,1,,0.5,%d\n",
+                                    h, h * layer, layer, h, layer);
+    scratch_write(base, "layered.csv", text, strlen(text));
+    script_only("plot layered.csv -o bands");
+    assert_has("bands/fit.gp", "label2 = 'm, layer 2, median of 5'\n");
+    assert_has("bands/fit.gp", "curve2 = 'a = 2 to 10, b = 1, R\xc2\xb2 = 0.500'\n");
+    script = script_of("bands/fit.gp");
+    assert_int_equal(sscanf(strstr(script, "$fit3 << EOD\n") + 13, "%lf nan %lf %lf %lf", &t, &low,
+                            &median, &high),
+                     4);
+    assert_true(t == 0 && low == 3 && median == 9 && high == 15);
+    assert_non_null(strstr(script, "$fit3 using 1:3:5 with filledcurves"));
+    free(script);
+    used = (size_t)sprintf(text, "%s", head);
+    for (int i = 0; i < 384; i++)
+        used += (size_t)sprintf(text + used,
+                                "m,%d,a + b*t,0,10,a,%d,,0.5,%d\nm,%d,a + b*t,0,10,b,1,"
+                                ",0.5,%d\n",
+                                i % 16 + 1, i, i / 16 + 1, i % 16 + 1, i / 16 + 1);
+    scratch_write(base, "heads.csv", text, strlen(text));
+    script_only("plot heads.csv -o bands --force");
+    assert_has("bands/fit.gp", "label1 = 'm, median of 384'\n");
+    assert_lacks("bands/fit.gp", "label2");
+    used = (size_t)sprintf(text, "%s", head);
+    for (int i = 0; i < 12; i++)
+        used += (size_t)sprintf(text + used,
+                                "m,%d,a + b*t,0,10,a,%d,,0.5,%d\nm,%d,a + b*t,0,10,b,1,"
+                                ",0.5,%d\n",
+                                i % 4 + 1, i == 11 ? 99 : i % 4, i / 4 + 1, i % 4 + 1, i / 4 + 1);
+    scratch_write(base, "shared.csv", text, strlen(text));
+    script_only("plot shared.csv -o bands --force");
+    assert_has("bands/fit.gp", "label1 = 'm, head 1'\n");
+    assert_has("bands/fit.gp", "label4 = 'm, layers 1-2, head 4'\n");
+    assert_has("bands/fit.gp", "label5 = 'm, layer 3, head 4'\n");
+    assert_has("bands/fit.gp", "curve5 = 'a = 99, b = 1, ");
+    assert_has("bands/fit.gp", "heading1 = 'Fit y = a + b*t'\n");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_are_told_apart),      cmocka_unit_test(targets_are_side_by_side),
-        cmocka_unit_test(marks_of_a_ladder_are_seen), cmocka_unit_test(fields_are_compared_by_name),
-        cmocka_unit_test(layers_alike_are_one_line),  cmocka_unit_test(ratios_are_paired),
-        cmocka_unit_test(steps_are_in_order),
+        cmocka_unit_test(many_fits_are_bands),         cmocka_unit_test(layers_are_told_apart),
+        cmocka_unit_test(targets_are_side_by_side),    cmocka_unit_test(marks_of_a_ladder_are_seen),
+        cmocka_unit_test(fields_are_compared_by_name), cmocka_unit_test(layers_alike_are_one_line),
+        cmocka_unit_test(ratios_are_paired),           cmocka_unit_test(steps_are_in_order),
     };
 
     return cmocka_run_group_tests(tests, plot_inputs, program_close);

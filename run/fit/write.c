@@ -2,7 +2,7 @@
 #include "run/fit/fit.h"
 
 #include "io/formats/csv.h"
-#include "plots/matrix.h"
+#include "plots/fit.h"
 #include "run/fit/columns.h"
 #include "run/results.h"
 #include "version.h"
@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { FITS_DRAWN = 8 };
 
 /* A row for each coefficient; `member` counts the checkpoint's layers that share the bias. */
 static void write_rows(struct csv *csv, const struct fit_run *r, const struct fit_points *p,
@@ -47,56 +45,38 @@ static int rows(const void *found, struct csv *csv, struct error *e)
     return 0;
 }
 
-/* The figure's key: "y = a + b*ln(1+t), a = -0.794, b = -0.832, R^2 = 0.723". Caller frees. */
-static char *curve_text(const struct fit_run *r, const struct fit_points *p)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
-
-    if (!f)
-        return NULL;
-    fprintf(f, "y = %s", r->options->form);
-    for (int c = 0; c < p->result.count; c++)
-        fprintf(f, ", %s = %.4g", p->result.name[c], p->result.value[c]);
-    fprintf(f, ", R\xc2\xb2 = %.3f", p->result.r2);
-    if (fclose(f) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
 static int write_figure(const struct fit_run *r, const struct figure_place *to, struct error *e)
 {
-    size_t count = r->count < FITS_DRAWN ? r->count : FITS_DRAWN;
-    struct fit_figure drawn[FITS_DRAWN] = {{0}};
-    int rc = 0;
+    struct fit_figure *drawn = calloc(r->count, sizeof *drawn);
+    int rc = drawn ? 0 : fail(e, "%s: out of memory for the figure", to->folder);
 
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        const struct fit_points *p = &r->points[count == 1 ? 0 : i * (r->count - 1) / (count - 1)];
+    for (size_t i = 0; i < r->count && rc == 0; i++) {
+        const struct fit_points *p = &r->points[i];
         double *fitted = calloc(p->count, sizeof *fitted);
-        char *label = NULL;
+        char name[400];
 
-        drawn[i] = (struct fit_figure){
-            .t = p->t, .y = p->y, .fitted = fitted, .points = p->count, .curve = curve_text(r, p)};
-        if (asprintf(&label, "%s%s%s%s%s", p->label, p->layers[0] ? ", " : "", p->layers,
-                     p->head[0] && strcmp(p->head, "all") != 0 ? ", head " : "",
-                     strcmp(p->head, "all") != 0 ? p->head : "") < 0)
-            label = NULL;
-        drawn[i].label = label;
-        if (!fitted || !label || !drawn[i].curve)
+        fit_points_name(name, sizeof name, p);
+        drawn[i] = (struct fit_figure){.label = strdup(name),
+                                       .name = p->label,
+                                       .layers = p->layers,
+                                       .form = r->options->form,
+                                       .result = &p->result,
+                                       .t = p->t,
+                                       .y = p->y,
+                                       .fitted = fitted,
+                                       .points = p->count};
+        if (!fitted || !drawn[i].label)
             rc = fail_memory(e, (double)p->count * sizeof *fitted, "the figure");
         for (size_t k = 0; k < p->count && rc == 0; k++)
             fitted[k] = fit_evaluate(&r->form, &p->result, p->t[k]);
     }
     if (rc == 0)
-        rc = figure_fit(to, &(struct fit_figures){drawn, count, r->quantity}, e);
-    for (size_t i = 0; i < count; i++) {
+        rc = figure_fit(to, &(struct fit_figures){drawn, r->count, r->quantity}, e);
+    for (size_t i = 0; drawn && i < r->count; i++) {
         free((char *)drawn[i].label);
-        free((char *)drawn[i].curve);
         free((double *)drawn[i].fitted);
     }
+    free(drawn);
     return rc;
 }
 
