@@ -19,6 +19,7 @@ ln -s "$root/examples/models/window-24" C
 mkdir A && ln -s "$root"/examples/models/rotary/* A && rm A/config.json
 sed -z 's/,[[:space:]]*"train_length": [0-9]*//' "$root/examples/models/rotary/config.json" >A/config.json
 ! grep -q train_length A/config.json
+echo '{{ messages }}' >A/chat_template.jinja
 for name in step-1000 step-2000 step-4000; do ln -s "$root/examples/models/rotary" $name; done
 gzip -dc "$root/examples/text/sqlalchemy.py.gz" | head -c 24000 >text
 gzip <text >text.gz
@@ -49,6 +50,11 @@ while IFS= read -r command; do
     case $command in
     *base,tuned*) reach erf base=A tuned=B --text chat.txt --length 64 -o run --quiet --force >out ;;
     *--segments*) ;;
+    *run/checkpoint-*)
+        mkdir -p run
+        for step in 100 1000 200; do ln -s "$root/examples/models/rotary" run/checkpoint-$step; done
+        command="$command --segments 1"
+        ;;
     'reach erf '*) command="$command --segments 1" ;;
     esac
     rm -rf reach-erf reach-plot
