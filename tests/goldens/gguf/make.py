@@ -432,7 +432,7 @@ def own_model(name, family, config, kinds, freqs=None):
         if f"{length}_factor" in (written.get("rope_parameters") or {}):
             w.add_tensor(f"rope_factors_{length}.weight", np.array(written["rope_parameters"][f"{length}_factor"], dtype=np.float32))
     finish(w)
-    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float32, length=48, config=config, oracle=None)
+    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float32, length=48, config=config, oracle=None, outer=None)
     with tempfile.TemporaryDirectory() as temporary:
         make_goldens.write_json(os.path.join(temporary, "config.json"), written)
         oracle = make_goldens.FamilyOracle(case, temporary, state)
@@ -449,7 +449,7 @@ def own_mixture(name, family, config):
     rng = make_goldens.generator("gguf " + name)
     folder = os.path.join(HERE, name)
     os.makedirs(folder, exist_ok=True)
-    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float32, length=48, config=config, oracle=None)
+    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float32, length=48, config=config, oracle=None, outer=None)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **config))
     state = make_goldens.random_state(model, case, rng)
     w = GGUFWriter(os.path.join(folder, "model.gguf"), ARCHITECTURES.get(family, family))
@@ -594,6 +594,8 @@ def main():
                    rope_scaling={"rope_type": "linear", "factor": 4.0}), {"*.weight": T.F16})
     own_model("cohere2-plain", "cohere2", dict(few, num_hidden_layers=5, sliding_window=5, logit_scale=0.75, rope_theta=700.0), {"*.weight": T.F16})
     few = dict(few, vocab_size=31, intermediate_size=12, num_hidden_layers=1, pad_token_id=0, rope_theta=700.0)
+    own_model("granite-plain", "granite", dict(few, attention_multiplier=0.25, embedding_multiplier=1.5, residual_multiplier=0.75, logits_scaling=2.0,
+                                               tie_word_embeddings=True), {"*.weight": T.F16})
     own_model("smollm3-four", "smollm3", dict(few, num_hidden_layers=4), {"*.weight": T.F16})
     own_model("olmo-clip", "olmo", dict(few, clip_qkv=0.875), {"*.weight": T.F16})
     own_model("ministral3-plain", "ministral3",

@@ -133,7 +133,7 @@ def make_model(name, family, sizes, quantisation):
     folder = os.path.join(HERE, name)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.bfloat16, length=40, config=sizes, oracle=None)
+    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.bfloat16, length=40, config=sizes, oracle=None, outer=None)
     with tempfile.TemporaryDirectory() as plain:
         model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **sizes)).to(torch.bfloat16)
         model.load_state_dict(make_goldens.random_state(model, case, rng), strict=False)
@@ -173,7 +173,7 @@ def make_model_mxfp4():
     sizes = dict(hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=8, vocab_size=48, num_local_experts=4,
                  num_experts_per_tok=2, sliding_window=16, max_position_embeddings=64, bos_token_id=0, eos_token_id=0, pad_token_id=0,
                  rope_parameters={"rope_type": "yarn", "rope_theta": 700.0, "factor": 4.0, "original_max_position_embeddings": 16, "truncate": False})
-    case = types.SimpleNamespace(family="gpt_oss", attention="eager", stored=torch.bfloat16, length=40, config=sizes, oracle=None)
+    case = types.SimpleNamespace(family="gpt_oss", attention="eager", stored=torch.bfloat16, length=40, config=sizes, oracle=None, outer=None)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model("gpt_oss", **sizes)).to(torch.bfloat16)
     model.load_state_dict(make_goldens.random_state(model, case, rng), strict=False)
     model.save_pretrained(folder)

@@ -172,7 +172,7 @@ def make_model(name, section, quantise):
     """quantise(matrix, rng) = (tensors of a module, dequantised matrix, what `section` takes)."""
     rng = make_goldens.generator("quantised " + name)
     folder = os.path.join(HERE, name)
-    case = types.SimpleNamespace(family="llama", attention="eager", stored=torch.bfloat16, length=40, config=LLAMA, oracle=None)
+    case = types.SimpleNamespace(family="llama", attention="eager", stored=torch.bfloat16, length=40, config=LLAMA, oracle=None, outer=None)
     with tempfile.TemporaryDirectory() as plain:
         model = AutoModelForCausalLM.from_config(AutoConfig.for_model("llama", **LLAMA)).to(torch.bfloat16)
         model.load_state_dict(make_goldens.random_state(model, case, rng), strict=False)
