@@ -142,7 +142,7 @@ static void slow_products_are_told(void **state)
 
         snprintf(line, sizeof line,
                  "erf none window --text text --length %d --segments 4 --device cuda --dtype bf16 "
-                 "--bootstrap 5 --quiet -o %s "
+                 "--bootstrap 5 -o %s "
                  "--log log-%s",
                  LENGTH, modes[own], modes[own]);
         warns(line, modes[own], own);
@@ -153,10 +153,9 @@ static void slow_products_are_told(void **state)
         assert_int_equal(times_in(log, own ? "\"by\":\"own kernel\"" : "\"by\":\"library\""),
                          kinds);
         free(log);
-        snprintf(line, sizeof line,
-                 "ppl none --text short --context 16 --device cuda --dtype f32 --quiet");
+        snprintf(line, sizeof line, "ppl none --text short --context 16 --device cuda --dtype f32");
         warns(line, modes[own], own);
-        snprintf(line, sizeof line, "explain none --text short --device cuda --dtype f32 --quiet");
+        snprintf(line, sizeof line, "explain none --text short --device cuda --dtype f32");
         warns(line, modes[own], own);
     }
 }
