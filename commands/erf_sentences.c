@@ -1,6 +1,7 @@
 /* Sentences about each model of a result. */
 #include "analyze/extrapolation.h"
 #include "commands/erf.h"
+#include "commands/notes.h"
 #include "commands/screen.h"
 #include "page/show.h"
 
@@ -158,6 +159,13 @@ int erf_print_sentences(const struct result *r)
 {
     int told = 0;
 
+    if (r->model_count > SENTENCES_MOST) {
+        screen_say(
+            "\n(--json and `reach report` say what was found of each model; with up to %d it "
+            "is said here)\n",
+            SENTENCES_MOST);
+        return 0;
+    }
     for (size_t i = 0; i < r->model_count; i++) {
         const struct erf_summary *u = &result_main(&r->models[i])->summary;
         char *text;

@@ -115,7 +115,10 @@ static int differences_rows(const void *shown, struct csv *csv, struct error *e)
 
 static void put_notes(FILE *f, const void *shown)
 {
-    erf_notes(f, ((const struct erf_shown *)shown)->result);
+    const struct result *r = ((const struct erf_shown *)shown)->result;
+
+    erf_notes(f, r);
+    erf_note_rule(f, r);
 }
 
 static int put_note_rows(const void *shown, struct csv *csv, struct error *e)

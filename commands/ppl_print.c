@@ -168,8 +168,9 @@ static int print_gain(const struct ppl_run *r, struct error *e)
 /* A sentence on how much context targets need. */
 static int print_needs(const struct ppl_run *r, struct error *e)
 {
-    screen_say("\n");
-    for (size_t i = 0; i < r->count; i++) {
+    if (r->count <= SENTENCES_MOST)
+        screen_say("\n");
+    for (size_t i = 0; i < r->count && r->count <= SENTENCES_MOST; i++) {
         const struct ppl_model *m = &r->models[i];
         size_t half = ppl_gain_quantile(r, m, 0.5), most = ppl_gain_quantile(r, m, 0.9);
         char *text;
@@ -215,9 +216,39 @@ static const char *targets_of(const struct ppl_run *r)
     return of[r->models[0].documents.count > 0][which];
 }
 
+static const char *name_of(const void *run, size_t model)
+{
+    return ((const struct ppl_run *)run)->models[model].argument->name;
+}
+
+static void put_text(FILE *f, const void *run, size_t model)
+{
+    const struct ppl_model *m = &((const struct ppl_run *)run)->models[model];
+
+    text_describe(f, "", &(struct text_notes){NULL, &m->text.bounds, &m->documents});
+}
+
+static void put_unpaired(FILE *f, const void *run, size_t model)
+{
+    const struct ppl_run *r = run;
+    const struct ppl_model *m = &r->models[model], *first = &r->models[0];
+
+    if (m == first || m->results[0].paired)
+        return;
+    if (strcmp(m->tokens_digest, first->tokens_digest) == 0)
+        fprintf(f, "not paired: its targets are not those of %s",
+                screen_text(first->argument->name));
+    else
+        fprintf(f,
+                "not paired: its tokens are not those of %s, so perplexities per token cannot be "
+                "compared either",
+                screen_text(first->argument->name));
+}
+
 void ppl_notes(FILE *f, const struct ppl_run *r)
 {
     const struct segments *cut = &r->models[0].segments;
+    const struct model_notes models = {r, r->count, name_of};
     const char *all = targets_of(r);
 
     switch (r->options->protocol) {
@@ -242,26 +273,8 @@ void ppl_notes(FILE *f, const struct ppl_run *r)
     case PROTOCOL_CACHED: fprintf(f, "targets: %s, in one pass\n", all); break;
     case PROTOCOLS: break;
     }
-    for (size_t i = 0; i < r->count; i++) {
-        const struct ppl_model *m = &r->models[i];
-
-        if (text_describe(f, "",
-                          &(struct text_notes){screen_text(m->argument->name), &m->text.bounds,
-                                               &m->documents}))
-            putc('\n', f);
-    }
-    for (size_t i = 1; i < r->count; i++)
-        if (strcmp(r->models[i].tokens_digest, r->models[0].tokens_digest) == 0 &&
-            !r->models[i].results[0].paired)
-            fprintf(f, "%s: not paired: its targets are not those of %s\n",
-                    screen_text(r->models[i].argument->name),
-                    screen_text(r->models[0].argument->name));
-        else if (!r->models[i].results[0].paired)
-            fprintf(f,
-                    "%s: not paired: its tokens are not those of %s, so perplexities per token "
-                    "cannot be compared either\n",
-                    screen_text(r->models[i].argument->name),
-                    screen_text(r->models[0].argument->name));
+    notes_of_models(f, &models, put_text);
+    notes_of_models(f, &models, put_unpaired);
 }
 
 static void put_notes(FILE *f, const void *r)

@@ -2,6 +2,7 @@
 #include "commands/trf.h"
 
 #include "analyze/extrapolation.h"
+#include "commands/notes.h"
 #include "commands/screen.h"
 #include "commands/table.h"
 
@@ -320,7 +321,8 @@ static void print_model_lines(const struct formula_argument *a, int gap)
         screen_say("exact cone of its windows: %ld tokens\n", a->set.cone);
 }
 
-/* The share is truncated, so that one below the threshold is not shown as equal. 1 if printed. */
+/* The share is truncated, so that one below the threshold is not shown as equal. 1 if it
+ * was printed, or would have been for fewer arguments. */
 static int print_outlook(const struct trf_run *r, int argument)
 {
     const struct trf_outlook *u = &r->outlooks[argument];
@@ -328,6 +330,8 @@ static int print_outlook(const struct trf_run *r, int argument)
 
     if (isnan(u->share))
         return 0;
+    if (r->count > SENTENCES_MOST)
+        return 1;
     screen_say(
         "%.1f %% of the weight that %d layer%s give%s to %zu distances is within the training "
         "length of %zu: %s %.0f %%, so "
@@ -358,7 +362,12 @@ int trf_print(const struct trf_run *r, struct error *e)
         if (last == r->head_count || r->heads[last].argument != head->argument)
             told |= print_outlook(r, head->argument);
     }
-    if (told)
+    if (told && r->count > SENTENCES_MOST)
+        screen_say(
+            "\n(--json has what to expect of each on longer texts; with up to %d arguments it "
+            "is said here)\n",
+            SENTENCES_MOST);
+    else if (told)
         screen_say(
             "\nwhat to expect on longer texts: by a rule that was right for %d of %d models so "
             "far (doc/studies/rules.md)\n",

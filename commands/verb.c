@@ -139,6 +139,7 @@ static int run(struct call *c, struct error *e)
                                                   text_of(c, "log"), c->command, e) != 0))
         return print_failure(c, e);
     rc = keep_document(&kept, c, e) == 0 ? v->run(c, e) : -1;
+    progress_repeat(&c->terminal.progress);
     if (rc == 0 && *c->terminal.not_drawn.text)
         rc = fail(e, "%s", c->terminal.not_drawn.text);
     terminal_close(&c->terminal, rc == 0 ? NULL : e->text);

@@ -24,14 +24,15 @@ struct decoder *model_told(struct decoder *d, int strict, struct progress *p, st
     for (const char *line = d->notes; *line;) {
         size_t length = strcspn(line, "\n");
 
-        progress_message(p, "%s: %.*s", d->path, (int)length, line);
+        progress_about(p, PROGRESS_MESSAGE, d->path, "%.*s", (int)length, line);
         line += length + (line[length] != 0);
     }
     if (*tensors_assumed(d->tensors))
-        progress_warning(p, "%s: assumed, since the file does not say: %s", d->path,
-                         tensors_assumed(d->tensors));
+        progress_about(p, PROGRESS_WARNING, d->path, "assumed, since the file does not say: %s",
+                       tensors_assumed(d->tensors));
     if (*d->not_understood)
-        progress_warning(p, "%s: not understood: %s", config_path(d->config), d->not_understood);
+        progress_about(p, PROGRESS_WARNING, config_path(d->config), "not understood: %s",
+                       d->not_understood);
     return d;
 }
 
@@ -153,9 +154,8 @@ int run_override(struct decoder *d, const struct encoding_options *o, struct err
 void model_tell_length(const struct decoder *d, size_t inputs, struct progress *p)
 {
     if (d->declared_length && inputs > (size_t)d->declared_length)
-        progress_warning(p,
-                         "%s: %zu inputs are more than its configuration has positions for (%s "
-                         "%d), and its encoding continues "
-                         "beyond them",
-                         d->path, inputs, d->declared_by, d->declared_length);
+        progress_about(p, PROGRESS_WARNING, d->path,
+                       "%zu inputs are more than its configuration has positions for (%s %d), and "
+                       "its encoding continues beyond them",
+                       inputs, d->declared_by, d->declared_length);
 }

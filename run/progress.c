@@ -51,6 +51,91 @@ void progress_warning(struct progress *p, const char *format, ...)
     va_end(arguments);
 }
 
+/* ---- the same about several models ---- */
+
+enum { NAMES_MOST = 3 };
+
+struct progress_said {
+    struct progress_said *next;
+    enum progress_kind kind;
+    char *text, *first, *others; /* others: names with commas, NULL: none */
+    size_t count; /* of the others */
+};
+
+static int add_name(char **names, size_t *count, const char *name)
+{
+    char *longer = NULL;
+
+    if (++*count > NAMES_MOST)
+        return 0;
+    if (asprintf(&longer, "%s%s%s", *names ? *names : "", *names ? ", " : "", name) < 0)
+        return -1;
+    free(*names);
+    *names = longer;
+    return 0;
+}
+
+/* Keeps what is said for the first time; without memory it will be said again. */
+static void keep_said(struct progress *p, enum progress_kind kind, const char *model, char *text)
+{
+    struct progress_said *new = calloc(1, sizeof *new), **last = &p->said;
+
+    if (!new || !(new->first = strdup(model))) {
+        free(new);
+        free(text);
+        return;
+    }
+    new->kind = kind;
+    new->text = text;
+    while (*last)
+        last = &(*last)->next;
+    *last = new;
+}
+
+void progress_about(struct progress *p, enum progress_kind kind, const char *model,
+                    const char *format, ...)
+{
+    struct progress_said *said = p->said;
+    char *text, *line;
+    va_list arguments;
+    int rc;
+
+    va_start(arguments, format);
+    rc = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (rc < 0)
+        return;
+    while (said && (said->kind != kind || strcmp(said->text, text) != 0))
+        said = said->next;
+    if (asprintf(&line, "%s: %s", model, text) >= 0) {
+        p->say(p, said && add_name(&said->others, &said->count, model) == 0 ? PROGRESS_LOG : kind,
+               line);
+        free(line);
+    }
+    if (said)
+        free(text);
+    else
+        keep_said(p, kind, model, text);
+}
+
+void progress_repeat(struct progress *p)
+{
+    for (struct progress_said *said = p->said, *next; said; said = next) {
+        char more[32] = "";
+
+        next = said->next;
+        if (said->count > NAMES_MOST)
+            snprintf(more, sizeof more, " and %zu more", said->count - NAMES_MOST);
+        if (said->others && said->kind == PROGRESS_WARNING)
+            progress_warning(p, "%s%s: %s, as of %s", said->others, more, said->text, said->first);
+        free(said->text);
+        free(said->first);
+        free(said->others);
+        free(said);
+    }
+    p->said = NULL;
+}
+
 void progress_not_drawn(struct progress *p, const char *format, ...)
 {
     va_list arguments;

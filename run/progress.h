@@ -33,6 +33,7 @@ struct progress {
     double started; /* seconds on the monotonic clock */
     double measuring, measured; /* when measuring began and ended: the rate is for this time only */
     char plan[256]; /* the memory plan last reported */
+    struct progress_said *said; /* of models; owned */
     int products, slow_products; /* kinds of matrix products reported; those with a warning */
     size_t total, done, at_start; /* units; at_start of them came from a journal */
     struct {
@@ -45,6 +46,12 @@ void progress_silent(struct progress *p, enum progress_kind kind, const char *li
 
 void progress_message(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
 void progress_warning(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
+/* A message or warning about one of several models. What was said of an earlier one goes to the log
+ * alone; progress_repeat names the models that a warning was also about. */
+void progress_about(struct progress *p, enum progress_kind kind, const char *model,
+                    const char *format, ...) PRINTF_LIKE(4, 5);
+/* At the end of a run, however it ended: also frees what was kept for this. */
+void progress_repeat(struct progress *p);
 void progress_not_drawn(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
 void progress_log(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
 /* For a log: an event and its facts, ended by one without a name. */

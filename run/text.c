@@ -149,9 +149,10 @@ int model_text_open(struct model_text *m, const struct decoder *d, const char *p
 void model_text_tell(const struct model_text *m, const char *name, struct progress *p)
 {
     if (m->bounds.bos >= 0 && !m->bounds.begins)
-        progress_message(
-            p, "%s: segments begin without its beginning-of-text token %d (--bos always adds it)",
-            name, m->bounds.bos);
+        progress_about(p, PROGRESS_MESSAGE, name,
+                       "segments begin without its beginning-of-text token %d (--bos always adds "
+                       "it)",
+                       m->bounds.bos);
 }
 
 int text_describe(FILE *f, const char *before, const struct text_notes *n)
@@ -160,7 +161,7 @@ int text_describe(FILE *f, const char *before, const struct text_notes *n)
 
     if (!n->bounds->begins && !d->count)
         return 0;
-    fprintf(f, "%s%s: ", before, n->name);
+    fprintf(f, "%s%s%s", before, n->name ? n->name : "", n->name ? ": " : "");
     if (n->bounds->begins)
         fprintf(f,
                 "every segment begins with its beginning-of-text token %d, which counts in the "

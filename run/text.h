@@ -62,7 +62,7 @@ void model_text_close(struct model_text *m);
 
 /* Facts about the segments of a model for readers. */
 struct text_notes {
-    const char *name;
+    const char *name; /* NULL: it is left out */
     const struct segment_bounds *bounds;
     const struct documents *documents;
 };

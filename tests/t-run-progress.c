@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -77,9 +79,46 @@ static void parts_of_a_unit(void **state)
     assert_true(progress_part(&p) == 0.75);
 }
 
+/* ---- what is said of several models ---- */
+
+static char said[1000]; /* lines, each after W, M or L for its kind */
+
+static void keep(struct progress *p, enum progress_kind kind, const char *line)
+{
+    (void)p;
+    snprintf(said + strlen(said), sizeof said - strlen(said), "%c %s\n",
+             kind == PROGRESS_WARNING   ? 'W'
+             : kind == PROGRESS_MESSAGE ? 'M'
+                                        : 'L',
+             line);
+}
+
+static void models_share_what_is_said(void **state)
+{
+    struct progress p = {.say = keep};
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        if (i < 2)
+            progress_about(&p, PROGRESS_MESSAGE, names[i], "begins %d", 5);
+        progress_about(&p, PROGRESS_WARNING, names[i], "not understood: %s", i == 3 ? "y" : "x");
+    }
+    progress_repeat(&p);
+    assert_string_equal(said, "M a: begins 5\nW a: not understood: x\n"
+                              "L b: begins 5\nL b: not understood: x\n"
+                              "L c: not understood: x\nW d: not understood: y\n"
+                              "L e: not understood: x\nL f: not understood: x\n"
+                              "W b, c, e and 1 more: not understood: x, as of a\n");
+    *said = 0;
+    progress_repeat(&p);
+    assert_string_equal(said, "");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(units_that_cost_the_same),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(models_share_what_is_said),
+                                       cmocka_unit_test(units_that_cost_the_same),
                                        cmocka_unit_test(units_that_do_not),
                                        cmocka_unit_test(parts_of_a_unit)};
 

@@ -153,6 +153,47 @@ static void plans_are_told_once(void **state)
     }
 }
 
+static size_t times(const char *text, const char *part)
+{
+    size_t count = 0;
+
+    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
+        count++;
+    return count;
+}
+
+/* Sentences about each model for up to three; what is noted of all models is noted once. */
+static void many_models_are_brief(void **state)
+{
+    static const char run[] = " --text text --length 32 --segments 3 --bootstrap 20 --force -o run "
+                              "--train-length 8 --attribution smoothgrad --quiet";
+    char line[256];
+    struct outcome o;
+
+    (void)state;
+    for (int count = 3; count <= 4; count++) {
+        snprintf(line, sizeof line, "erf a=m b=m c=m%s%s", count == 4 ? " d=m" : "", run);
+        o = reach(line);
+        assert_int_equal(o.status, 0);
+        assert_int_equal(times(o.out, "summed attribution norm comes"), count == 3 ? 3 : 0);
+        assert_int_equal(times(o.out, "say what was found of each model"), count == 4);
+        assert_int_equal(times(o.out, "noise of standard deviation"), 1);
+        assert_int_equal(times(o.out,
+                               count == 3 ? "\nall 3 models: noise" : "\nall 4 models: noise"),
+                         1);
+        outcome_free(&o);
+    }
+    o = reach("erf a=m b=n"
+              " --text text --length 32 --segments 3 --shard 1/2 --force -o one "
+              "--bootstrap 20 --quiet");
+    assert_int_equal(times(o.out, "\nall 2 models: shard 1 of 2: "), 1);
+    outcome_free(&o);
+    o = reach("trf a=alibi b=alibi c=alibi d=alibi --layers 2 --train-length 64");
+    assert_int_equal(times(o.out, "of the weight that"), 0);
+    assert_int_equal(times(o.out, "(--json has what to expect"), 1);
+    outcome_free(&o);
+}
+
 /* With --quiet no verb says anything on standard error, and the result is the same. */
 static void quiet_is_silent(void **state)
 {
@@ -200,6 +241,7 @@ int main(void)
                                        cmocka_unit_test(slips_are_guessed),
                                        cmocka_unit_test(once_is_enough),
                                        cmocka_unit_test(plans_are_told_once),
+                                       cmocka_unit_test(many_models_are_brief),
                                        cmocka_unit_test(quiet_is_silent)};
 
     return cmocka_run_group_tests(tests, setup, program_close);
