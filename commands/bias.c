@@ -36,7 +36,7 @@ static const struct option_row rows[] = {
      .help = "distances 0 to N-1",
      WHOLE_AT(length, 1, 1 << 24),
      .group = GROUP_MEASURED,
-     .flags = OPTION_RESULT},
+     .flags = OPTION_RESULT | OPTION_COMMON},
     HEADS_ROW,
     SET_ROW,
     SLOPES_ROW,

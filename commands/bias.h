@@ -11,6 +11,6 @@ extern const struct results_file *const bias_shown[];
 /* All biases, at growing distances. */
 int bias_print(const struct bias_run *r, struct error *e) MUST_USE;
 /* The presets, printed after the help. */
-void bias_print_presets(void);
+void bias_print_presets(FILE *f);
 
 #endif

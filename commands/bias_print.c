@@ -9,25 +9,26 @@
 
 enum { HEADS_SHOWN = 8 };
 
-void bias_print_presets(void)
+void bias_print_presets(FILE *f)
 {
-    puts("\nPresets (each with its parameters and their defaults; a parameter without one needs a "
-         "value, in parentheses or by "
-         "--set):");
+    fputs("\nPresets (each with its parameters and their defaults; a parameter without one needs a "
+          "value, in parentheses or by "
+          "--set):\n",
+          f);
     for (int i = 0; i < formula_preset_count; i++) {
         const struct formula_preset *p = &formula_presets[i];
         int many = strlen(p->parameters) > 30;
         const char *last = strrchr(p->parameters, ',');
 
         if (many)
-            printf("  %s(%.*s,...%s)\n", p->name, (int)strcspn(p->parameters, ","), p->parameters,
-                   last ? last : "");
+            fprintf(f, "  %s(%.*s,...%s)\n", p->name, (int)strcspn(p->parameters, ","),
+                    p->parameters, last ? last : "");
         else
-            printf("  %s%s%s%s\n", p->name, *p->parameters ? "(" : "", p->parameters,
-                   *p->parameters ? ")" : "");
-        printf("      %s\n", p->summary);
+            fprintf(f, "  %s%s%s%s\n", p->name, *p->parameters ? "(" : "", p->parameters,
+                    *p->parameters ? ")" : "");
+        fprintf(f, "      %s\n", p->summary);
         if (strlen(p->body) <= 90)
-            printf("      %s\n", p->body);
+            fprintf(f, "      %s\n", p->body);
     }
 }
 

@@ -20,8 +20,8 @@ static void print_help(FILE *f)
           f);
     for (const struct verb *const *v = verbs; *v; v++)
         fprintf(f, "  %-10s %s\n", (*v)->name, (*v)->summary);
-    fputs("\n`reach help VERB` explains one verb. `man reach` is the manual (`man -l doc/reach.1` "
-          "before `make install`).\n",
+    fputs("\n`reach help VERB` explains one verb, with --all every option of it.\n"
+          "`man reach` is the manual (`man -l doc/reach.1` before `make install`).\n",
           f);
 }
 
@@ -79,7 +79,7 @@ int commands_main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     const char *blank = "", *verb = ""; /* of the last message */
     const struct verb *v;
-    int status = EXIT_USAGE;
+    int status = EXIT_USAGE, with_all = argc > 3 && strcmp(argv[3], "--all") == 0;
 
     hold_closed_streams();
     fault_watch();
@@ -87,12 +87,12 @@ int commands_main(int argc, char **argv)
     signal(SIGCHLD, SIG_DFL); /* if it is ignored, the child's status is lost */
     signal(SIGPIPE, SIG_IGN); /* a closed pipe does not end a run */
     signal(SIGXFSZ, SIG_IGN); /* nor does a file that may not grow further */
-    if (!strcmp(name, "help") && argc > 3) {
-        screen_complain("reach help: %s: unexpected argument (expected reach help VERB)",
-                        screen_text(argv[3]));
-    } else if (!strcmp(name, "help") && argc == 3) {
+    if (!strcmp(name, "help") && argc > 3 + with_all) {
+        screen_complain("reach help: %s: unexpected argument (expected reach help VERB [--all])",
+                        screen_text(argv[3 + with_all]));
+    } else if (!strcmp(name, "help") && argc >= 3) {
         if ((v = find(argv[2])))
-            status = verb_run(v, 1, (char *[]){(char *)"--help", NULL});
+            status = verb_run(v, 1 + with_all, (char *[]){(char *)"--help", (char *)"--all", NULL});
     } else if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
         print_help(stdout);
         status = EXIT_DONE;

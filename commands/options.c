@@ -187,6 +187,14 @@ static int sort_operands(void *options, const struct verb *v, struct error *e)
                : 0;
 }
 
+static int has_word(int argc, char **argv, const char *word)
+{
+    for (int i = 0; i < argc; i++)
+        if (strcmp(argv[i], word) == 0)
+            return 1;
+    return 0;
+}
+
 int options_parse(void *options, const struct verb *v, int argc, char **argv, struct error *e)
 {
     struct arguments a = {.count = argc, .text = argv};
@@ -199,7 +207,10 @@ int options_parse(void *options, const struct verb *v, int argc, char **argv, st
         if (!a.only_operands && strcmp(text, "--") == 0)
             a.only_operands = 1;
         else if (!a.only_operands && (strcmp(text, "-h") == 0 || strcmp(text, "--help") == 0))
-            return PARSED_HELP;
+            return has_word(argc, argv, "--all") ? PARSED_HELP_ALL : PARSED_HELP;
+        else if (!a.only_operands && strcmp(text, "--all") == 0 &&
+                 (has_word(argc, argv, "--help") || has_word(argc, argv, "-h")))
+            continue;
         else if (!a.only_operands && (strncmp(text, "--", 2) == 0 || is_short_option(v, text)))
             rc = take_option(&a, options, v, text, given, e);
         else

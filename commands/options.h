@@ -35,7 +35,7 @@ enum {
     OPTION_RECORDED = 2, /* in commands even if it is the default */
     OPTION_LATER = 4, /* the default is set after parsing, since it depends on other options */
     OPTION_REPEATED = 8, /* OPTION_OWN: may be given several times */
-    OPTION_COMMON = 16 /* first in the help of a long table */
+    OPTION_COMMON = 16 /* in the short help, and first in that of all */
 };
 
 /* The part of a long help that shows it. */
@@ -44,6 +44,7 @@ enum option_group {
     GROUP_MEASURED,
     GROUP_MODEL,
     GROUP_MACHINE,
+    GROUP_FIGURE,
     GROUP_OUTPUT,
     GROUP_RUN,
     OPTION_GROUPS
@@ -99,7 +100,7 @@ struct verb {
     const char *description; /* paragraphs separated by empty lines; lines that begin with a space
                                 are kept */
     const char *examples; /* lines */
-    void (*print_more)(void); /* prints the end of the help; may be NULL */
+    void (*print_more)(FILE *f); /* prints the end of all of the help; may be NULL */
     const struct operand_row *operands;
     const struct option_row *options;
     size_t operand_count, option_count,
@@ -123,9 +124,10 @@ struct verb {
                      : OPTION_SIZE), \
     .at = AT(member), .low = (lowest), .high = (highest)
 
-enum { PARSED_HELP = 1 };
+enum { PARSED_HELP = 1, PARSED_HELP_ALL };
 
 /* Fills `options` (v->options_size bytes) with the defaults and the given values. 0, PARSED_HELP,
+ * PARSED_HELP_ALL (--help with --all),
  * or -1 with a message: wrong usage. `--name VALUE` and `--name=VALUE` are the same; `--` ends the
  * options. Free `options` in every case. */
 int options_parse(void *options, const struct verb *v, int argc, char **argv,
@@ -154,9 +156,11 @@ int option_write(FILE *f, const void *options, const struct option_row *row, int
 /* Sets a default of OPTION_LATER. */
 int option_default(void *options, const struct verb *v, const char *name, struct error *e) MUST_USE;
 
-/* The whole output of `reach VERB --help`; the help for one option, and the same in one line. */
+/* What `reach VERB --help` prints: all of it, or what fits a screen, which is all of a short one;
+ * the help for one option, and the same in one line. */
 enum { HELP_MAX = 1024 };
-void help_print(FILE *f, const struct verb *v);
+enum { HELP_LINES = 35 };
+void help_print(FILE *f, const struct verb *v, int all);
 void option_help(char *out, size_t size, const struct option_row *o);
 /* In at most BRIEF_MAX columns. */
 enum { BRIEF_MAX = 54 };

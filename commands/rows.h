@@ -268,7 +268,8 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
         .name = "heads", .value = "H", .standard = "8", .brief = "heads of formulas and presets", \
         .help = "heads of formulas and presets, whose biases may differ by head (default %s); a " \
                 "checkpoint has its own number", \
-        WHOLE_AT(formulas.heads, 1, HEADS_MAX), .group = GROUP_MODEL, .flags = OPTION_RESULT \
+        WHOLE_AT(formulas.heads, 1, HEADS_MAX), .group = GROUP_MODEL, \
+        .flags = OPTION_RESULT | OPTION_COMMON \
     }
 #define SET_ROW \
     { \
@@ -277,7 +278,8 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
         .help = "give a parameter its value, such as p=1.05, or one value for each head, such as " \
                 "p=0.5,0.7; read as the exact " \
                 "decimal; may be repeated", \
-        .type = OPTION_LIST, .at = AT(formulas.sets), .group = GROUP_MODEL, .flags = OPTION_RESULT \
+        .type = OPTION_LIST, .at = AT(formulas.sets), .group = GROUP_MODEL, \
+        .flags = OPTION_RESULT | OPTION_COMMON \
     }
 #define SLOPES_ROW \
     { \
@@ -313,7 +315,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
         .name = "format", .value = "LIST", .brief = "pictures: png, svg, pdf, tikz", \
         .help = "pictures to draw: png, svg, pdf, tikz, several with commas", .standard = "png", \
         .type = OPTION_TEXT, .at = AT(formats), .choices = picture_formats, \
-        .check = figure_check_formats, .with = "o", .group = GROUP_OUTPUT \
+        .check = figure_check_formats, .with = "o", .group = GROUP_OUTPUT, .flags = OPTION_COMMON \
     }
 /* ---- struct shown_options shown, which verb.c handles ---- */
 
@@ -322,7 +324,7 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
         .name = "quiet", .brief = "no progress and no notes", \
         .help = "nothing on standard error but errors, and warnings that change what the numbers " \
                 "mean", \
-        .type = OPTION_FLAG, .at = AT(shown.quiet), .group = GROUP_RUN \
+        .type = OPTION_FLAG, .at = AT(shown.quiet), .group = GROUP_RUN, .flags = OPTION_COMMON \
     }
 #define WIDE_ROW \
     { \
@@ -338,13 +340,13 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
                 "package booktabs, with as many columns as fit one of a page's two (with --wide " \
                 "all), markdown as on GitHub", \
         .type = OPTION_NUMBERED_CHOICE, .at = AT(shown.table), .choices = table_formats, \
-        .against = "json", .group = GROUP_OUTPUT \
+        .against = "json", .group = GROUP_OUTPUT, .flags = OPTION_COMMON \
     }
 #define JSON_ROW \
     { \
         .name = "json", .brief = "the result as one JSON document", \
         .help = "print the result as one JSON document instead of text (doc/outputs.md)", \
-        .type = OPTION_FLAG, .at = AT(shown.json), .group = GROUP_OUTPUT \
+        .type = OPTION_FLAG, .at = AT(shown.json), .group = GROUP_OUTPUT, .flags = OPTION_COMMON \
     }
 #define TRAIN_LENGTH_ROW(says) \
     { \

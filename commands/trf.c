@@ -150,7 +150,7 @@ static const struct option_row rows[] = {
      .read = read_epsilon,
      .write = write_epsilon,
      .group = GROUP_MEASURED,
-     .flags = OPTION_RESULT | OPTION_REPEATED},
+     .flags = OPTION_RESULT | OPTION_REPEATED | OPTION_COMMON},
     {.name = "length",
      .value = "L",
      .brief = "also the field of the first L distances",
@@ -160,7 +160,7 @@ static const struct option_row rows[] = {
      .read = read_length,
      .write = write_length,
      .group = GROUP_MEASURED,
-     .flags = OPTION_RESULT | OPTION_REPEATED},
+     .flags = OPTION_RESULT | OPTION_REPEATED | OPTION_COMMON},
     {.name = "layers",
      .value = "R",
      .standard = "1",
@@ -170,7 +170,7 @@ static const struct option_row rows[] = {
              "bound w R and the exact cone R(w-1)+1",
      WHOLE_AT(layers, 1, LAYERS_MAX),
      .group = GROUP_MEASURED,
-     .flags = OPTION_RESULT},
+     .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "coherence",
      .value = "EPS",
      .brief = "rotary: where the slowest pair falls below EPS",
@@ -214,7 +214,8 @@ static const struct option_row rows[] = {
      .help = "print how each verdict was proved",
      .type = OPTION_FLAG,
      .at = AT(explain),
-     .group = GROUP_OUTPUT},
+     .group = GROUP_OUTPUT,
+     .flags = OPTION_COMMON},
     {.name = "certificate",
      .value = "FILE",
      .brief = "write what was proved to FILE",
@@ -269,34 +270,35 @@ const struct verb trf_verb = {
     .name = "trf",
     .summary = "from a formula alone: does its series converge, and how far does the field reach",
     .synopsis = "(FORMULA | PRESET | MODEL)... [-o DIR] [options]",
-    .description = "Computes the theoretical receptive field (TRF) of position biases. For a bias "
-                   "b(t) added to the attention logits at "
-                   "distance t, let f(t) = exp(b(t)) and B the sum of f(t) over t = 0, 1, 2 ... If "
-                   "B is finite, TRF(eps) is the least "
-                   "number j of most recent tokens whose sum of f is above (1-eps) B.\n"
-                   "\n"
-                   "Every answer is certain: a verdict is `converges` or `diverges` only when "
-                   "proved, else `undecided`; a field is the "
-                   "exact integer, or an interval that contains it. Long integers are shortened on "
-                   "the screen (1.23e40) and whole in "
-                   "trf.csv.\n"
-                   "\n"
-                   "An argument is a preset if it names one (`reach bias --help` lists them), else "
-                   "a checkpoint if it is a path that "
-                   "exists, else a formula (`man reach-formula`); an argument that begins with a "
-                   "dash is a formula, with ./ or / a path, "
-                   "with hf: a model in the local cache, with rope: a rotation, "
-                   "SIZE[/HEAD][,SPEC]. NAME=ARGUMENT gives it a name. @FILE is "
-                   "a CSV table of formulas: a column `formula`, a column `name` if they are to "
-                   "have names, and one for each parameter; a "
-                   "cell goes before --set, an empty one sets nothing. A formula has a row for "
-                   "each head if it depends on the head. A "
-                   "checkpoint has a row for each layer and head, and one for the mean kernel of "
-                   "all heads; its biases are the exact binary "
-                   "numbers stored. For rotary positions it finds the first distance at which the "
-                   "sum of their cosines is below 0 "
-                   "(arXiv:2405.14591), and how far the slowest pair has turned "
-                   "(arXiv:2602.10959). Several arguments are ranked.\n",
+    .description =
+        "Computes the theoretical receptive field (TRF) of position biases. For a bias "
+        "b(t) added to the attention logits at "
+        "distance t, let f(t) = exp(b(t)) and B the sum of f(t) over t = 0, 1, 2 ... If "
+        "B is finite, TRF(eps) is the least "
+        "number j of most recent tokens whose sum of f is above (1-eps) B.\n"
+        "\n"
+        "Every answer is certain: a verdict is `converges` or `diverges` only when "
+        "proved, else `undecided`; a field is the "
+        "exact integer, or an interval that contains it. Long integers are shortened on "
+        "the screen (1.23e40) and whole in "
+        "trf.csv.\n"
+        "\n"
+        "An argument is a preset if it names one (`reach bias --help --all` lists them), else "
+        "a checkpoint if it is a path that "
+        "exists, else a formula (`man reach-formula`); an argument that begins with a "
+        "dash is a formula, with ./ or / a path, "
+        "with hf: a model in the local cache, with rope: a rotation, "
+        "SIZE[/HEAD][,SPEC]. NAME=ARGUMENT gives it a name. @FILE is "
+        "a CSV table of formulas: a column `formula`, a column `name` if they are to "
+        "have names, and one for each parameter; a "
+        "cell goes before --set, an empty one sets nothing. A formula has a row for "
+        "each head if it depends on the head. A "
+        "checkpoint has a row for each layer and head, and one for the mean kernel of "
+        "all heads; its biases are the exact binary "
+        "numbers stored. For rotary positions it finds the first distance at which the "
+        "sum of their cosines is below 0 "
+        "(arXiv:2405.14591), and how far the slowest pair has turned "
+        "(arXiv:2602.10959). Several arguments are ranked.\n",
     .examples =
         "  reach trf alibi\n"
         "  reach trf kerple_log --set p=1.05 --set a=1 --epsilon 0.01 --epsilon 0.1 --explain\n"

@@ -161,9 +161,9 @@ static int parse_and_run(const struct verb *v, int argc, char **argv)
         return print_failure(&c, &e);
     }
     parsed = options_parse(c.options, v, argc, argv, &e);
-    if (parsed == PARSED_HELP && ranks_here()->rank == 0)
-        help_print(stdout, v);
-    if (parsed != PARSED_HELP)
+    if (parsed > 0 && ranks_here()->rank == 0)
+        help_print(stdout, v, parsed == PARSED_HELP_ALL);
+    if (parsed <= 0)
         status = parsed == 0 ? run(&c, &e) : print_usage_error(&c, &e);
     options_free(c.options, v);
     free(c.options);

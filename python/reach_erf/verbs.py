@@ -1,7 +1,7 @@
 """The verbs of the program as functions. Options are named as there, with underscores: --check-precision 2 is check_precision=2.
 
 Of every option: None and False leave it out, True gives one that has no value, a list repeats it, a dict is NAME=VALUE for each.
-All options of the program are taken, since they are passed on: `reach VERB --help` lists them, and one that it does not know is
+All options of the program are taken, since they are passed on: `reach VERB --help --all` lists them, and one that it does not know is
 refused by it.
 """
 
