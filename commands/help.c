@@ -3,6 +3,8 @@
 
 #include "commands/screen.h"
 
+#include "analyze/formula.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +201,22 @@ static void print_examples(FILE *f, const struct verb *v, int lines)
     }
 }
 
+/* The names of the presets, of a verb that takes formulas. */
+static void print_presets(FILE *f, const struct verb *v)
+{
+    char names[512] = "Presets:";
+
+    if (!v->operand_count || !(v->operands[0].flags & OPERAND_FORMULA))
+        return;
+    for (int i = 0; i < formula_preset_count; i++) {
+        size_t at = strlen(names);
+
+        snprintf(names + at, sizeof names - at, "%s %s", i ? "," : "", formula_presets[i].name);
+    }
+    fputc('\n', f);
+    print_filled(f, names, 2, 0);
+}
+
 /* What is used most. */
 static void print_common(FILE *f, const struct verb *v)
 {
@@ -221,6 +239,7 @@ static void print_common(FILE *f, const struct verb *v)
             print_briefly(f, o);
         }
     }
+    print_presets(f, v);
 }
 
 static void print_end(FILE *f, const struct verb *v)

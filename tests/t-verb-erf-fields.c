@@ -364,7 +364,7 @@ static void attributions_are_named(void **state)
         if (i == 1)
             assert_said(out, "window: completeness: the sum of the attributions differs");
         if (i == 2)
-            assert_said(out, "window: noise of standard deviation");
+            assert_said(out, "all 2 models: noise of standard deviation");
         free(out);
         r = read_result(kinds[i]);
         assert_string_equal(result_attribute(field(&r, "none", 0, 0), "attribution"), kinds[i]);

@@ -126,7 +126,7 @@ static void a_shard_is_a_result(void **state)
                         "--quiet --shard 2/3 -o again");
 
     (void)state;
-    assert_non_null(strstr(out, "window: shard 2 of 3: segments 3 to 4 of 7"));
+    assert_non_null(strstr(out, "all 2 models: shard 2 of 3: segments 3 to 4 of 7"));
     assert_string_equal(result_attribute(m, "shard"), "2/3");
     assert_string_equal(result_attribute(m, "shard_first"), "2");
     assert_string_equal(result_attribute(m, "run_segments"), "7");
