@@ -152,6 +152,65 @@ static void widen_mxfp4(float *restrict out, const unsigned char *restrict b)
     }
 }
 
+/* Numbers of four bits as IQ4_NL and IQ4_XS mean them. */
+static const float uneven[16] = {-127, -104, -83, -65, -49, -35, -22, -10,
+                                 1,    13,   25,  38,  53,  69,  89,  113};
+
+static void widen_iq4_nl(float *restrict out, const unsigned char *restrict b)
+{
+    float d = f16_to_float(load16(b));
+    for (int i = 0; i < 16; i++) {
+        out[i] = d * uneven[b[2 + i] & 15];
+        out[16 + i] = d * uneven[b[2 + i] >> 4];
+    }
+}
+
+/* d, the upper two bits of 8 scales (minus 32), their lower four, four bits each. */
+static void widen_iq4_xs(float *restrict out, const unsigned char *restrict b)
+{
+    float d = f16_to_float(load16(b));
+    unsigned high = load16(b + 2);
+    for (int g = 0; g < 8; g++) {
+        int low = b[4 + g / 2] >> (g % 2 * 4) & 15;
+        float scale = d * (float)((low | (int)(high >> 2 * g & 3) << 4) - 32);
+        const unsigned char *q = b + 8 + 16 * g;
+        for (int i = 0; i < 16; i++) {
+            out[32 * g + i] = scale * uneven[q[i] & 15];
+            out[32 * g + 16 + i] = scale * uneven[q[i] >> 4];
+        }
+    }
+}
+
+/* Digit `place` of each of `count` bytes, which are fractions of 256 to base 3; minus 1. */
+static void widen_thirds(float *restrict out, const unsigned char *restrict q, int count, int place,
+                         float d)
+{
+    static const int powers[] = {1, 3, 9, 27, 81};
+    for (int i = 0; i < count; i++)
+        out[i] = d * (float)(((q[i] * powers[place] & 255) * 3 >> 8) - 1);
+}
+
+/* Five digits in each of 32 and of 16 bytes, four in each of 4; d. */
+static void widen_tq1_0(float *restrict out, const unsigned char *restrict b)
+{
+    float d = f16_to_float(load16(b + 52));
+    for (int place = 0; place < 5; place++) {
+        widen_thirds(out + 32 * place, b, 32, place, d);
+        widen_thirds(out + 160 + 16 * place, b + 32, 16, place, d);
+        if (place < 4)
+            widen_thirds(out + 240 + 4 * place, b + 48, 4, place, d);
+    }
+}
+
+/* Two bits each (minus 1), d. */
+static void widen_tq2_0(float *restrict out, const unsigned char *restrict b)
+{
+    float d = f16_to_float(load16(b + 64));
+    for (int g = 0; g < 8; g++)
+        for (int i = 0; i < 32; i++)
+            out[32 * g + i] = d * (float)((b[g / 4 * 32 + i] >> (g % 4 * 2) & 3) - 1);
+}
+
 void block_widen(float *out, const void *block, enum element type)
 {
     switch (type) {
@@ -166,6 +225,10 @@ void block_widen(float *out, const void *block, enum element type)
     case ELEMENT_Q5_K: widen_q5_k(out, block); break;
     case ELEMENT_Q6_K: widen_q6_k(out, block); break;
     case ELEMENT_MXFP4: widen_mxfp4(out, block); break;
+    case ELEMENT_IQ4_NL: widen_iq4_nl(out, block); break;
+    case ELEMENT_IQ4_XS: widen_iq4_xs(out, block); break;
+    case ELEMENT_TQ1_0: widen_tq1_0(out, block); break;
+    case ELEMENT_TQ2_0: widen_tq2_0(out, block); break;
     default: break;
     }
 }

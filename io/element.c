@@ -14,16 +14,18 @@ static const struct {
     const char *name;
     size_t bytes, block;
 } types[ELEMENT_COUNT] = {
-    [ELEMENT_F64] = {"f64", 8, 1},       [ELEMENT_F32] = {"f32", 4, 1},
-    [ELEMENT_F16] = {"f16", 2, 1},       [ELEMENT_BF16] = {"bf16", 2, 1},
-    [ELEMENT_Q4_0] = {"Q4_0", 18, 32},   [ELEMENT_Q4_1] = {"Q4_1", 20, 32},
-    [ELEMENT_Q5_0] = {"Q5_0", 22, 32},   [ELEMENT_Q5_1] = {"Q5_1", 24, 32},
-    [ELEMENT_Q8_0] = {"Q8_0", 34, 32},   [ELEMENT_Q2_K] = {"Q2_K", 84, 256},
-    [ELEMENT_Q3_K] = {"Q3_K", 110, 256}, [ELEMENT_Q4_K] = {"Q4_K", 144, 256},
-    [ELEMENT_Q5_K] = {"Q5_K", 176, 256}, [ELEMENT_Q6_K] = {"Q6_K", 210, 256},
-    [ELEMENT_MXFP4] = {"MXFP4", 17, 32}, [ELEMENT_FP8] = {"FP8", 0, 1},
-    [ELEMENT_INT8] = {"INT8", 0, 1},     [ELEMENT_NF4] = {"NF4", 0, 1},
-    [ELEMENT_FP4] = {"FP4", 0, 1},       [ELEMENT_E2M1] = {"E2M1", 0, 1},
+    [ELEMENT_F64] = {"f64", 8, 1},           [ELEMENT_F32] = {"f32", 4, 1},
+    [ELEMENT_F16] = {"f16", 2, 1},           [ELEMENT_BF16] = {"bf16", 2, 1},
+    [ELEMENT_Q4_0] = {"Q4_0", 18, 32},       [ELEMENT_Q4_1] = {"Q4_1", 20, 32},
+    [ELEMENT_Q5_0] = {"Q5_0", 22, 32},       [ELEMENT_Q5_1] = {"Q5_1", 24, 32},
+    [ELEMENT_Q8_0] = {"Q8_0", 34, 32},       [ELEMENT_Q2_K] = {"Q2_K", 84, 256},
+    [ELEMENT_Q3_K] = {"Q3_K", 110, 256},     [ELEMENT_Q4_K] = {"Q4_K", 144, 256},
+    [ELEMENT_Q5_K] = {"Q5_K", 176, 256},     [ELEMENT_Q6_K] = {"Q6_K", 210, 256},
+    [ELEMENT_MXFP4] = {"MXFP4", 17, 32},     [ELEMENT_IQ4_NL] = {"IQ4_NL", 18, 32},
+    [ELEMENT_IQ4_XS] = {"IQ4_XS", 136, 256}, [ELEMENT_TQ1_0] = {"TQ1_0", 54, 256},
+    [ELEMENT_TQ2_0] = {"TQ2_0", 66, 256},    [ELEMENT_FP8] = {"FP8", 0, 1},
+    [ELEMENT_INT8] = {"INT8", 0, 1},         [ELEMENT_NF4] = {"NF4", 0, 1},
+    [ELEMENT_FP4] = {"FP4", 0, 1},           [ELEMENT_E2M1] = {"E2M1", 0, 1},
     [ELEMENT_INT] = {"INT", 0, 1},
 };
 

@@ -23,6 +23,10 @@ enum element {
     ELEMENT_Q5_K,
     ELEMENT_Q6_K,
     ELEMENT_MXFP4,
+    ELEMENT_IQ4_NL,
+    ELEMENT_IQ4_XS,
+    ELEMENT_TQ1_0,
+    ELEMENT_TQ2_0,
     /* quantised, with scales in other tensors: data points to a struct scaled (io/scaled.h), and
      * does not move with the first element */
     ELEMENT_FP8,

@@ -159,13 +159,13 @@ static const struct {
     [14] = {"Q6_K", ELEMENT_Q6_K},     [15] = {"Q8_K", ELEMENT_COUNT},
     [16] = {"IQ2_XXS", ELEMENT_COUNT}, [17] = {"IQ2_XS", ELEMENT_COUNT},
     [18] = {"IQ3_XXS", ELEMENT_COUNT}, [19] = {"IQ1_S", ELEMENT_COUNT},
-    [20] = {"IQ4_NL", ELEMENT_COUNT},  [21] = {"IQ3_S", ELEMENT_COUNT},
-    [22] = {"IQ2_S", ELEMENT_COUNT},   [23] = {"IQ4_XS", ELEMENT_COUNT},
+    [20] = {"IQ4_NL", ELEMENT_IQ4_NL}, [21] = {"IQ3_S", ELEMENT_COUNT},
+    [22] = {"IQ2_S", ELEMENT_COUNT},   [23] = {"IQ4_XS", ELEMENT_IQ4_XS},
     [24] = {"I8", ELEMENT_COUNT},      [25] = {"I16", ELEMENT_COUNT},
     [26] = {"I32", ELEMENT_COUNT},     [27] = {"I64", ELEMENT_COUNT},
     [28] = {"F64", ELEMENT_F64},       [29] = {"IQ1_M", ELEMENT_COUNT},
-    [30] = {"BF16", ELEMENT_BF16},     [34] = {"TQ1_0", ELEMENT_COUNT},
-    [35] = {"TQ2_0", ELEMENT_COUNT},   [39] = {"MXFP4", ELEMENT_MXFP4},
+    [30] = {"BF16", ELEMENT_BF16},     [34] = {"TQ1_0", ELEMENT_TQ1_0},
+    [35] = {"TQ2_0", ELEMENT_TQ2_0},   [39] = {"MXFP4", ELEMENT_MXFP4},
     [40] = {"NVFP4", ELEMENT_COUNT},   [41] = {"Q1_0", ELEMENT_COUNT},
 };
 enum { TENSOR_TYPES = sizeof tensor_types / sizeof *tensor_types };
@@ -210,8 +210,8 @@ static int take_shape(struct cursor *c, struct gguf_tensor *t)
     if (tensor_types[type].type == ELEMENT_COUNT)
         return fail(c->e,
                     "%s: tensor %.*s is stored as %s, which is not supported (expected F32, F16, "
-                    "BF16, F64, Q4_0, Q4_1, Q5_0, "
-                    "Q5_1, Q8_0, Q2_K to Q6_K or MXFP4)",
+                    "BF16, F64, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K to Q6_K, IQ4_NL, IQ4_XS, TQ1_0, "
+                    "TQ2_0 or MXFP4)",
                     c->path, shown(t->name), t->name.text, tensor_types[type].name);
     t->stored = stored_type_of(tensor_types[type].type);
     return 0;

@@ -11,7 +11,8 @@ split-0000i-of-0000n    the same of llama-gqa, in shards, the first without tens
 quantised, gpt2-quantised, gemma2-plain, qwen3-plain, rope-freqs, smollm3-four, olmo-clip,
 ministral3-plain, phi3-longrope, jais2-plain, dots1-plain
                         models of their own, each a folder with model.gguf, tokens.npy, norm.npy and logprob.npy as those of ../README.md.
-                        quantised holds every type. Quantised weights are random blocks; the oracle (transformers in float64)
+                        quantised holds every type but Q4_0, which gpt2-quantised holds. Quantised weights are random
+                        blocks, ternary ones quantised by the package; the oracle (transformers in float64)
                         runs on what the package makes of them. rope-freqs: frequencies over the stored numbers.
 small.gguf              every quantised type in a few kilobytes
 tokenizer/PRE.gguf      tokenizers of ../tokenizer, without what GGUF cannot say of added tokens; their ids of ../tokenizer/text.bin are
@@ -41,10 +42,12 @@ GOLDENS = os.path.dirname(HERE)
 sys.path.insert(0, GOLDENS)
 import make_goldens
 
-TYPES = [T.Q4_0, T.Q4_1, T.Q5_0, T.Q5_1, T.Q8_0, T.Q2_K, T.Q3_K, T.Q4_K, T.Q5_K, T.Q6_K, T.MXFP4]
+TYPES = [T.Q4_0, T.Q4_1, T.Q5_0, T.Q5_1, T.Q8_0, T.Q2_K, T.Q3_K, T.Q4_K, T.Q5_K, T.Q6_K, T.MXFP4, T.IQ4_NL, T.IQ4_XS, T.TQ1_0,
+         T.TQ2_0]
+TERNARY = (T.TQ1_0, T.TQ2_0)
 # where the half-precision scales stand in a block, and how many times the first the others are for a mean of zero
 SCALES = {T.Q4_0: [0], T.Q4_1: [0, 2], T.Q5_0: [0], T.Q5_1: [0, 2], T.Q8_0: [0], T.Q2_K: [80, 82], T.Q3_K: [108], T.Q4_K: [0, 2],
-          T.Q5_K: [0, 2], T.Q6_K: [208], T.MXFP4: []}
+          T.Q5_K: [0, 2], T.Q6_K: [208], T.MXFP4: [], T.IQ4_NL: [0], T.IQ4_XS: [0], T.TQ1_0: [52], T.TQ2_0: [64]}
 MINIMUM = {T.Q4_1: -7.5, T.Q5_1: -15.5, T.Q2_K: 1.5, T.Q4_K: 7.5, T.Q5_K: 15.5}
 HALVES = [0x0000, 0x8000, 0x0001, 0x8001, 0x03FF, 0x0400, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00, 0xFE01, 0x3C00, 0x1234]
 
@@ -416,7 +419,7 @@ def own_model(name, family, config, kinds, freqs=None):
         laid = np.ascontiguousarray(arranged(family, key, value, s))
         if laid.ndim == 1:
             kind = T.F32
-        if kind in TYPES:
+        if kind in TYPES and kind not in TERNARY:
             raw, laid = random_quantised(rng, kind, laid.shape, laid.std())
             w.add_tensor(gguf_name(family, key), raw, raw_dtype=kind)
         elif kind is T.F32:
@@ -540,10 +543,10 @@ def make_tokenizers():
 
 
 EXPERTS = ("mixtral", "qwen2-moe-all", "qwen3-moe", "olmoe-plain", "granitemoe-names", "glm4-moe", "gpt-oss")
-QUANTISED = {"token_embd.weight": T.Q6_K, "output.weight": T.Q4_K, "blk.0.attn_q.weight": T.Q4_K, "blk.0.attn_k.weight": T.Q5_K,
-             "blk.0.attn_v.weight": T.Q6_K, "blk.0.attn_output.weight": T.Q5_0, "blk.0.ffn_gate.weight": T.Q3_K,
-             "blk.0.ffn_up.weight": T.Q2_K, "blk.0.ffn_down.weight": T.Q8_0, "blk.1.attn_q.weight": T.Q8_0,
-             "blk.1.attn_k.weight": T.Q4_0, "blk.1.attn_v.weight": T.BF16, "blk.1.attn_output.weight": T.Q4_1,
+QUANTISED = {"token_embd.weight": T.Q6_K, "output.weight": T.Q4_K, "blk.0.attn_q.weight": T.TQ1_0, "blk.0.attn_k.weight": T.Q5_K,
+             "blk.0.attn_v.weight": T.TQ2_0, "blk.0.attn_output.weight": T.Q5_0, "blk.0.ffn_gate.weight": T.Q3_K,
+             "blk.0.ffn_up.weight": T.Q2_K, "blk.0.ffn_down.weight": T.IQ4_NL, "blk.1.attn_q.weight": T.Q8_0,
+             "blk.1.attn_k.weight": T.IQ4_XS, "blk.1.attn_v.weight": T.BF16, "blk.1.attn_output.weight": T.Q4_1,
              "blk.1.ffn_gate.weight": T.F16, "blk.1.ffn_up.weight": T.MXFP4, "blk.1.ffn_down.weight": T.Q5_1}
 
 
