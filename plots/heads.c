@@ -22,14 +22,22 @@ static const struct attention_row *row_of(const struct result *r, const struct r
                 .rows[(layer * m->attention.heads + head) * r->threshold_count + r->main_row];
 }
 
-/* As many panels side by side as make the picture about square. */
-static struct layout lay_out(size_t count, double high)
+/* As many panels side by side as make the picture about square; they share their axes if the models
+ * have the same layers and heads. */
+static struct layout lay_out(const struct result *r, double high)
 {
+    size_t count = r->model_count;
+    int grid = 1;
+
+    for (size_t i = 1; i < count; i++)
+        grid &= r->models[i].attention.layers == r->models[0].attention.layers &&
+                r->models[i].attention.heads == r->models[0].attention.heads;
     size_t columns = count <= 3 ? count : (size_t)ceil(sqrt(1.6 * (double)count));
 
     return (struct layout){.panels = count,
                            .columns = columns,
-                           .least = 130,
+                           .least = 100,
+                           .grid = grid,
                            .high = columns <= 3 ? high : 0.55 * high,
                            .left = 86,
                            .right = 14,
@@ -81,7 +89,8 @@ static void write_points(struct script *s, const struct layout *l, const struct 
 {
     const struct result_model *m = &u->result->models[i];
     int layers = (int)m->attention.layers, heads = (int)m->attention.heads;
-    struct axis colours = axis_linear('c', 1, u->layers > 1 ? u->layers : 2, l->down);
+    struct axis colours = axis_linear('c', 1, u->layers > 1 ? u->layers : 2,
+                                      layout_scale_height(l));
     double apart = 0.56 * l->across / (heads + 0.2) / layers,
            size = fmin(0.9, fmax(0.3, apart / 12)); /* units between layers; of a point, in marks */
     struct axis y = axis_logarithmic('y', u->low / 1.5, 1.3 * u->high, l->down);
@@ -94,6 +103,7 @@ static void write_points(struct script *s, const struct layout *l, const struct 
             "set logscale y\nset yrange [%.6g:%.6g]\nset palette @line_palette\nset cbrange "
             "[1:%.0f]\n",
             y.low, y.high, colours.high);
+    y.bare = !layout_has_y(l, i);
     ticks_round(s, &y, 0);
     colours.whole = 1;
     ticks_round(s, &colours, 0);
@@ -141,6 +151,7 @@ static void write_map(struct script *s, const struct layout *l, const struct hea
           f);
     fprintf(f, "set xrange [0.5:%zu.5]\nset yrange [0.5:%zu.5]\n", heads, layers);
     rows.whole = 1;
+    rows.bare = !layout_has_y(l, i);
     ticks_round(s, &rows, 0);
     fprintf(f, "set palette @map_palette\nset logscale cb\nset cbrange [%.6g:%.6g]\n", colours.low,
             colours.high);
@@ -155,22 +166,25 @@ static int write_heads(struct script *s, const void *figure, struct error *e)
     const struct heads_figure *u = figure;
     const struct result *r = u->result;
     char **headings = calloc(r->model_count, sizeof *headings);
-    struct layout l = lay_out(r->model_count, 430);
+    struct layout l = lay_out(r, 430);
     char epsilon[32], title[160];
-    int rc = 0;
+    int rc = 0, bars = 0;
 
     if (!headings)
         return fail(e, "out of memory for the headings");
+    for (size_t i = 0; i < r->model_count; i++)
+        bars |= has_bars(r, &r->models[i]);
     result_epsilon(epsilon, r->main_threshold);
     snprintf(title, sizeof title,
-             u->is_map ? "Window that holds more than 1 \xe2\x88\x92 %s of a head's attention"
-                       : "Window that holds more than 1 \xe2\x88\x92 %s of a head's attention "
-                         "(points) and of the sum of "
-                         "exp(bias): TRF(%s) (bars)",
+             u->is_map || !bars
+                 ? "Window that holds more than 1 \xe2\x88\x92 %s of a head's attention"
+                 : "Window that holds more than 1 \xe2\x88\x92 %s of a head's attention "
+                   "(points) and of the sum of "
+                   "exp(bias): TRF(%s) (bars)",
              epsilon, epsilon);
     for (size_t i = 0; rc == 0 && i < r->model_count; i++)
         if (asprintf(&headings[i], "%s%s", r->models[i].name,
-                     u->is_map || has_bars(r, &r->models[i]) ? "" : " (no TRF)") < 0) {
+                     u->is_map || !bars || has_bars(r, &r->models[i]) ? "" : " (no TRF)") < 0) {
             headings[i] = NULL;
             rc = fail(e, "out of memory for the headings");
         }
@@ -182,13 +196,15 @@ static int write_heads(struct script *s, const void *figure, struct error *e)
         layout_panel(&l, s, i);
         if (i == 0)
             layout_scale(&l, s, l.columns - 1,
-                         u->is_map ? "\"attention field (tokens)\"" : "\"layer\"");
+                         u->is_map ? "\"attention field (tokens)\""
+                                   : "\"layer, from left to right\"");
         if (i % l.columns == 0)
             layout_ylabel(&l, s, i, u->is_map ? "\"layer\"" : "\"tokens\"");
         struct axis x = axis_linear('x', 0.5, (double)r->models[i].attention.heads + 0.5, l.across);
         x.whole = 1;
+        x.bare = l.grid && !layout_is_lowest(&l, i);
         ticks_round(s, &x, 0);
-        fputs("set xlabel \"head\"\n", s->plot);
+        layout_xlabel(&l, s, i, "\"head\"");
         (u->is_map ? write_map : write_points)(s, &l, u, i);
     }
     if (rc == 0)

@@ -1,5 +1,6 @@
 #include "plots/layout.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ enum {
     LEAST = 60, /* of a panel, both ways */
     LOW = 110, /* of a panel, if it is not asked for */
     TICKS_BELOW = 44, /* for ticks alone */
+    SCALE_HIGH = 380, /* a colour scale beside several rows */
     GRID_GAP = 12, /* between panels that share their axes */
     LABELS = 4, /* and below labels above a panel, LABEL_LINE high */
     LABEL_LINE = 22,
@@ -41,8 +43,22 @@ void key_fill(const struct key *k, struct script *s, size_t entries)
         script_add(s, " keyentry with lines lt nodraw title ' '");
 }
 
-/* Splits a text at blanks into lines of at most `width` units, begin[i] to begin[i + 1]; how
- * many. */
+/* The bytes of a line of `length` that is wider than `width` before the place to split it, after
+ * one of the marks that names and formulas have; 0: none. */
+static size_t part_of_word(const char *text, size_t length, double width)
+{
+    size_t part = 0;
+
+    if (LARGER * text_width_of(text, length) <= width)
+        return 0;
+    for (size_t i = 1; i < length && LARGER * text_width_of(text, i) <= width; i++)
+        if (strchr("(,=_-/+*", text[i - 1]) && text[i] != ' ')
+            part = i;
+    return part;
+}
+
+/* Splits a text at blanks, but not before a number, into lines of at most `width` units, begin[i]
+ * to begin[i + 1]; how many. */
 static int wrap(const char *text, double width, size_t begin[LINES_MAX + 1])
 {
     char line[512];
@@ -50,16 +66,20 @@ static int wrap(const char *text, double width, size_t begin[LINES_MAX + 1])
     int count = 0;
 
     while (from < length && count < LINES_MAX) {
-        size_t end = from, next = from;
+        size_t end = from, next = from, part;
 
         while (next < length && count < LINES_MAX - 1) {
-            next += strspn(text + next, " ");
-            next += strcspn(text + next, " ");
+            do { /* a number stays with the word before it */
+                next += strspn(text + next, " ");
+                next += strcspn(text + next, " ");
+            } while (text[next] && isdigit((unsigned char)text[next + 1]));
             snprintf(line, sizeof line, "%.*s", (int)(next - from), text + from);
             if (end > from && LARGER * text_width(line) > width)
                 break;
             end = next;
         }
+        part = count < LINES_MAX - 1 ? part_of_word(text + from, end - from, width) : 0;
+        end = part ? from + part : end;
         begin[count++] = from;
         from = end > from && count < LINES_MAX ? end : length;
         from += strspn(text + from, " ");
@@ -174,6 +194,11 @@ static size_t columns_of(const struct layout *l, const struct script *s)
 
     while (columns > 1 && across_of(l, s, columns) < (l->least > 0 ? l->least : 380))
         columns--;
+    if (l->grid) { /* rows as full as each other */
+        size_t rows = (l->panels + columns - 1) / columns;
+
+        columns = (l->panels + rows - 1) / rows;
+    }
     return columns;
 }
 
@@ -371,16 +396,26 @@ void layout_ylabel(const struct layout *l, struct script *s, size_t i, const cha
             1 - (top_of(l, i) + l->down / 2) / s->height);
 }
 
+double layout_scale_height(const struct layout *l)
+{
+    size_t rows = l->grid ? l->panels / l->columns : 1; /* that are full */
+
+    return rows > 1 ? fmin(top_of(l, (rows - 1) * l->columns) + l->down - top_of(l, 0),
+                           fmax(SCALE_HIGH, l->down))
+                    : l->down;
+}
+
 void layout_scale(const struct layout *l, struct script *s, size_t i, const char *expression)
 {
-    double right = left_of(l, i) + l->across, middle = 1 - (top_of(l, i) + l->down / 2) / s->height;
+    double right = left_of(l, i) + l->across, high = layout_scale_height(l),
+           middle = 1 - (top_of(l, i) + high / 2) / s->height;
 
     fprintf(s->plot,
             "set colorbox user origin screen %.5f, screen %.5f size screen %.5f, screen %.5f\nset "
             "label 1004 %s at screen %.5f, "
             "screen %.5f center rotate by 90 enhanced\n",
-            (right + 16) / s->width, 1 - (top_of(l, i) + l->down) / s->height, 16 / s->width,
-            l->down / s->height, expression, (right + SCALE - 22) / s->width, middle);
+            (right + 16) / s->width, 1 - (top_of(l, i) + high) / s->height, 16 / s->width,
+            high / s->height, expression, (right + SCALE - 22) / s->width, middle);
 }
 
 void layout_lines(struct script *s, size_t count, int x, int y, int has_bars, int has_key)

@@ -58,6 +58,8 @@ void layout_xlabel(const struct layout *l, struct script *s, size_t i, const cha
 /* The label of the vertical axis, unless it has none; of a colour scale, with the scale, which
  * takes SCALE units right of its panel. gnuplot expressions. */
 enum { SCALE = 150 };
+/* The height of a colour scale: of its panel, in a grid of several rows. */
+double layout_scale_height(const struct layout *l);
 void layout_ylabel(const struct layout *l, struct script *s, size_t i, const char *expression);
 void layout_scale(const struct layout *l, struct script *s, size_t i, const char *expression);
 /* The plot of $line1 to $line<count>: column y over x, with bars between the next two first, and

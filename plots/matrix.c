@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CELLS_MAX = 256 };
 #define BIAS_DEPTH 12.0 /* the colours of biases end this far below the largest: e^-12 is 6e-6 */
@@ -98,10 +99,11 @@ static int write_arrays(FILE *f, const struct matrix_figure *u, size_t i, struct
 static void write_panel(struct script *s, const struct layout *l, size_t panel,
                         const struct matrix_figure *u, size_t i, int attention)
 {
+    double high = layout_scale_height(l);
     struct axis x = axis_linear('x', 0, (double)u->length, l->across),
                 y = axis_linear('y', 0, (double)u->length, l->down),
-                colours = attention ? axis_logarithmic('c', pow(10, -u->decades), 1, l->down)
-                                    : axis_linear('c', -u->depth, 0, l->down);
+                colours = attention ? axis_logarithmic('c', pow(10, -u->decades), 1, high)
+                                    : axis_linear('c', -u->depth, 0, high);
     FILE *f = s->plot;
 
     layout_panel(l, s, panel);
@@ -109,12 +111,11 @@ static void write_panel(struct script *s, const struct layout *l, size_t panel,
             "set object 1 polygon from 0,0 to 0,%zu to %zu,%zu to 0,0 fs solid noborder fc rgb "
             "\"#DDDDDD\" behind\n",
             u->length, u->length, u->length);
+    x.bare = l->grid && !layout_is_lowest(l, panel);
+    y.bare = !layout_has_y(l, panel);
     ticks_round(s, &x, 0);
     ticks_round(s, &y, 0);
-    if (panel + l->columns >= l->panels)
-        fputs("set xlabel \"key position\"\n", f);
-    else
-        fputs("unset xlabel\n", f);
+    layout_xlabel(l, s, panel, "\"key position\"");
     if (panel % l->columns == 0)
         layout_ylabel(l, s, panel, "\"query position\"");
     if (attention)
@@ -157,6 +158,24 @@ static void write_functions(FILE *f, const struct matrix_figure *u)
             u->length, u->length);
 }
 
+/* The length of the part that all labels begin with, up to a comma and a blank; 0: none. */
+static size_t common_part(const struct matrix_figure *u)
+{
+    const char *first = u->biases[0].label;
+    size_t same = strlen(first);
+
+    for (size_t i = 1; i < u->count; i++) {
+        size_t k = 0;
+
+        while (k < same && u->biases[i].label[k] == first[k])
+            k++;
+        same = k;
+    }
+    while (same > 0 && !(same > 2 && first[same - 1] == ' ' && first[same - 2] == ','))
+        same--;
+    return same;
+}
+
 /* Pairs of panels for up to three biases, with their scales; for more a grid of one kind. */
 static int write_matrix(struct script *s, const void *figure, struct error *e)
 {
@@ -168,21 +187,29 @@ static int write_matrix(struct script *s, const void *figure, struct error *e)
     size_t count = u->count * (size_t)(bias + attention), panel = 0;
     char **headings = calloc(count, sizeof *headings);
     struct layout l = {.panels = count,
-                       .columns = pairs || count <= 2 ? 2
-                                  : count <= 6        ? 3
-                                                      : 4,
-                       .least = pairs ? 300 : 200,
+                       .columns = pairs || count <= 2                      ? 2
+                                  : count == 3 || count == 5 || count == 6 ? 3
+                                                                           : 4,
+                       .least = pairs ? 300 : 120,
+                       .grid = !pairs,
+                       .same_x = 1,
                        .high = pairs ? 540 : 400,
                        .square = 1,
                        .left = 96,
-                       .right = pairs ? SCALE : 14,
+                       .right = pairs ? SCALE : 32,
                        .above = 8,
                        .beside = pairs ? 0 : SCALE,
                        .headings = (const char *const *)headings};
     int rc = headings ? 0 : fail(e, "out of memory for the headings");
+    size_t common = pairs || count == 1 ? 0 : common_part(u);
+    char title[256];
 
+    if (common) { /* "alibi, " once */
+        snprintf(title, sizeof title, "%.*s", (int)common - 2, u->biases[0].label);
+        l.title = title;
+    }
     for (size_t i = 0; rc == 0 && i < u->count; i++) {
-        const char *label = u->biases[i].label;
+        const char *label = u->biases[i].label + common;
 
         if ((bias && asprintf(&headings[panel++], pairs ? "%s: bias" : "%s", label) < 0) ||
             (attention &&

@@ -9,7 +9,7 @@ enum {
     TICKS_MAX = 96,
     APART = 6,
     LINE_HEIGHT = 22,
-    FEW = 3,
+    FEW = 2,
     LONGEST = 6,
     MINOR_ROOM = 26,
     MANY = 9999
@@ -147,8 +147,9 @@ static double add_logarithmic(struct ticks *t)
 static void add_linear(struct ticks *t)
 {
     const struct axis *a = t->axis;
-    double range = a->high - a->low, widest = half_width(t, a->high < 10 ? 0.5 : floor(a->high)),
-           most = fmin(10, fmax(2, a->size / (2 * widest + 14))), step;
+    double range = a->high - a->low,
+           widest = half_width(t, a->high < 10 && !a->whole ? 0.5 : floor(a->high)),
+           most = fmin(10, fmax(2, a->size / (2 * widest + (a->whole ? APART : 14)))), step;
 
     step = pow(10, floor(log10(range / most)));
     while (range / step > most)

@@ -105,6 +105,18 @@ static void odd_axes_have_no_ticks(void **state)
         }
 }
 
+/* Four heads or layers are all named where four digits have room. */
+static void few_counts_are_all_named(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        struct axis a = axis_linear(k ? 'x' : 'y', 0.5, 4.5, 130);
+
+        a.whole = 1;
+        assert_int_equal(ticks_of(&a, 0).count, 4);
+    }
+}
+
 static void labels_keep_clear(void **state)
 {
     (void)state;
@@ -249,9 +261,8 @@ static void lines_can_be_told_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(odd_axes_have_no_ticks),
-        cmocka_unit_test(labels_keep_clear),
-        cmocka_unit_test(labels_are_of_one_kind),
+        cmocka_unit_test(odd_axes_have_no_ticks),  cmocka_unit_test(few_counts_are_all_named),
+        cmocka_unit_test(labels_keep_clear),       cmocka_unit_test(labels_are_of_one_kind),
         cmocka_unit_test(lines_can_be_told_apart),
     };
 

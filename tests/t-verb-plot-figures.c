@@ -6,6 +6,7 @@
 
 #include "tests/plot_inputs.h"
 #include "tests/scratch.h"
+#include "tests/tiny.h"
 
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* The map of layers holds shares by doubling of the distance: of the last token, which is a whole
  * doubling, its own share; its colours span three decades at most. */
@@ -275,13 +277,55 @@ static void many_fits_are_bands(void **state)
     free(text);
 }
 
+/* Grids of many panels end within a page, at any width. */
+static void grids_end_within_a_page(void **state)
+{
+    static const char *const figures[] = {"matrix", "attention", "heads"}, *const widths[] = {
+                                                                               "--width 85mm",
+                                                                               "--width 170mm", ""};
+    char *text = malloc(1 << 20);
+    size_t used = 0;
+
+    (void)state;
+    assert_non_null(text);
+    used = (size_t)sprintf(text, "model,layer,head,epsilon,attention_erf,trf,trf_length,verdict\n");
+    for (int i = 0; i < 12 * 32 * 8; i++)
+        used += (size_t)sprintf(text + used, "model-%d,%d,%d,0.01,%d,,,not applicable\n", i / 256,
+                                i / 8 % 32 + 1, i % 8 + 1, 3 + i % 97);
+    assert_int_equal(mkdir(at("grids"), 0777), 0);
+    scratch_write(base, "grids/attention.csv", text, strlen(text));
+    script_only("bias alibi --heads 24 --length 32 -o grids");
+    for (size_t w = 0; w < 3; w++) {
+        snprintf(text, 200, "plot grids -o paged --force --figure matrix,attention,heads %s",
+                 widths[w]);
+        script_with_warning(text, "matrix.gp: 16 of 24 biases are drawn, evenly spread");
+        for (size_t i = 0; i < 3; i++) {
+            char *script = slurp(at("paged/%s.gp", figures[i]), NULL), *high;
+            double mm;
+
+            high = script ? strstr(script, "height_mm = ") : NULL;
+            assert_non_null(high);
+            mm = strtod(high + strlen("height_mm = "), NULL);
+            if (!(mm > 50 && mm <= 300))
+                fail_msg("%s.gp with %s is %g mm high", figures[i], widths[w], mm);
+            free(script);
+        }
+    }
+    free(text);
+    /* a heading is not split before a number */
+    script_only("bias alibi type1 --heads 5 --length 32 -o headings");
+    script_only("plot headings -o split --figure matrix --width 85mm");
+    assert_has("split/matrix.gp", "= 'type1,'.\"\\n\".'head 1'\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_fits_are_bands),         cmocka_unit_test(layers_are_told_apart),
-        cmocka_unit_test(targets_are_side_by_side),    cmocka_unit_test(marks_of_a_ladder_are_seen),
-        cmocka_unit_test(fields_are_compared_by_name), cmocka_unit_test(layers_alike_are_one_line),
-        cmocka_unit_test(ratios_are_paired),           cmocka_unit_test(steps_are_in_order),
+        cmocka_unit_test(many_fits_are_bands),        cmocka_unit_test(grids_end_within_a_page),
+        cmocka_unit_test(layers_are_told_apart),      cmocka_unit_test(targets_are_side_by_side),
+        cmocka_unit_test(marks_of_a_ladder_are_seen), cmocka_unit_test(fields_are_compared_by_name),
+        cmocka_unit_test(layers_alike_are_one_line),  cmocka_unit_test(ratios_are_paired),
+        cmocka_unit_test(steps_are_in_order),
     };
 
     return cmocka_run_group_tests(tests, plot_inputs, program_close);

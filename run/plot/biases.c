@@ -87,6 +87,11 @@ static int draw(struct plot_run *r, const struct figure_place *to, size_t most,
         return -1;
     u.biases = drawn;
     u.count = count < most ? count : most;
+    if (u.count < count)
+        progress_warning(r->progress,
+                         "%s.gp: %zu of %zu biases are drawn, evenly spread (--only "
+                         "chooses others)",
+                         to->stem, u.count, count);
     for (size_t i = 0; i < u.count; i++)
         drawn[i] = all[u.count > 1 ? i * (count - 1) / (u.count - 1) : count - 1];
     return figure(to, &u, e);
