@@ -14,7 +14,7 @@ enum {
     PATTERN_BYTES_MAX = 1 << 16,
     STACK_MIN = 1 << 16,
     STACK_MAX = 1 << 26,
-    MATCH_LIMIT = 50000000,
+    MATCH_LIMIT = 10000000,
     NESTING_MAX = 64
 };
 
