@@ -51,10 +51,12 @@ named    = $(or $(wildcard tests/$(1).c tests/t-$(1).c),\
 ONLY    ?=
 CHOSEN  := $(if $(ONLY),\
   $(patsubst %.c,$(BUILD)/%,$(sort $(foreach o,$(ONLY),$(call named,$(o))))),$(TESTS))
-# some once more, on other instruction sets and with fewer threads
-AGAIN    = $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,\
+# some once more, on other instruction sets and with fewer threads; under sanitizers our own kernels
+# without vectors alone, for oneDNN is not instrumented
+AGAIN    = $(if $(asan),REACH_ISA=generic:$(BUILD)/tests/t-kernels-cpu,\
+  $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,\
   $(foreach t,kernels-sets kernels-cpu model-goldens,$(v):$(BUILD)/tests/t-$(t))) \
-  OMP_THREAD_LIMIT=1:$(BUILD)/tests/t-kernels-cpu
+  OMP_THREAD_LIMIT=1:$(BUILD)/tests/t-kernels-cpu)
 
 tests: $(CHOSEN) $(BUILD)/reach $(REACH_MPI:%=$(BUILD)/%) $(WRONG_LIBRARIES)
 
@@ -63,10 +65,12 @@ check: deps
 	$(Q)REACH=$(BUILD)/reach TIMES=$(BUILD)/tests/times sh tests/run.sh $(CHOSEN) \
 	  $(if $(ONLY),,$(AGAIN))
 
+# SETTINGS: of OpenMP, under each of which all of them run
 VERB_TESTS := $(patsubst tests/t-%.c,%,$(filter tests/t-verb%,$(TEST_SRC)))
+SETTINGS   ?= OMP_THREAD_LIMIT=1 OMP_DYNAMIC=true
 check-environments: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) tests
-	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(foreach v,OMP_THREAD_LIMIT=1 OMP_DYNAMIC=true,\
+	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(foreach v,$(SETTINGS),\
 	  $(foreach t,kernels-sets kernels-cpu model-goldens $(VERB_TESTS),$(v):$(BUILD)/tests/t-$(t)))
 
 # ---- Python ----
