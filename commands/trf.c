@@ -189,7 +189,7 @@ static const struct option_row rows[] = {
          "spend at most about S seconds of processor time on a head and on each of its "
          "numbers; then the answer is the best "
          "interval so far, or `undecided`, and a line says what was not settled (default: "
-         "about four seconds for each, counted in work, so that the answer is the same on every "
+         "about three seconds for each, counted in work, so that the answer is the same on every "
          "machine)",
      .type = OPTION_REAL,
      .at = AT(effort),

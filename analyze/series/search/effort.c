@@ -4,8 +4,8 @@
 #include <math.h>
 #include <time.h>
 
-/* For a verdict with its sum, and for each later question, for each head: some four seconds. */
-static const double WORK_MOST = 1e8;
+/* For a verdict with its sum, and for each later question, for each head: some three seconds. */
+static const double WORK_MOST = 7e7;
 static const double WORK_A_SECOND = 2.5e7,
                     NO_END = 1e300; /* a number, so that parts of it are less */
 
