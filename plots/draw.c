@@ -4,25 +4,22 @@
 
 #include "io/error.h"
 #include "io/system/atomic.h"
-#include "io/system/clock.h"
+#include "plots/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 static const char *const known_formats[] = {"png", "svg", "pdf", "tikz"};
-enum { KNOWN_FORMATS = sizeof known_formats / sizeof known_formats[0], SECONDS_MAX = 300 };
+enum { KNOWN_FORMATS = sizeof known_formats / sizeof known_formats[0] };
 
 /* Copies the next entry of a comma-separated list to `entry`; returns the start of the rest, NULL
  * at the end. An entry that is too long is cut, and so unknown. */
@@ -52,162 +49,6 @@ int figure_check_formats(const char *formats, struct error *e)
                         formats);
     }
     return 0;
-}
-
-/* Keeps the first lines of the child's output as one line in `said`. Returns 0, or -1 if it has not
- * ended after SECONDS_MAX. */
-static int collect(int descriptor, char *said, size_t size)
-{
-    struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
-    double last = clock_seconds(CLOCK_MONOTONIC) + SECONDS_MAX;
-    size_t used = 0;
-    char chunk[512];
-    int in_time = 1;
-
-    while (in_time) {
-        int ready = poll(&waiting, 1, 1000);
-        ssize_t n;
-
-        in_time = clock_seconds(CLOCK_MONOTONIC) < last;
-        if (ready == 0 || (ready < 0 && errno == EINTR))
-            continue;
-        n = read(descriptor, chunk, sizeof chunk);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        for (ssize_t i = 0; i < n && used + 1 < size; i++) {
-            char c = chunk[i] == '\n' || chunk[i] == '\t' || chunk[i] == '\r' ? ' ' : chunk[i];
-
-            if (c == ' ' && (used == 0 || said[used - 1] == ' '))
-                continue;
-            said[used++] = c;
-        }
-    }
-    while (used > 0 && said[used - 1] == ' ')
-        used--;
-    said[used] = 0;
-    return in_time ? 0 : -1;
-}
-
-/* 1 for variables that make gnuplot do more than its script says: another initial terminal, files
- * to load, a log of fits. */
-static int is_influence(const char *variable)
-{
-    static const char *const names[] = {"GNUTERM=", "GNUHELP=", "GNUFITLOG=",
-                                        "GNUPLOT_", "FIT_LOG=", "FIT_SCRIPT="};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(variable, names[i], strlen(names[i])) == 0)
-            return 1;
-    return 0;
-}
-
-/* The absolute entries of PATH other than FOLDER, as "PATH=A:B": nothing in FOLDER is run, not by
- * gnuplot either. Caller frees; NULL: out of memory. */
-static char *make_path(const char *folder)
-{
-    const char *at = getenv("PATH"), *colon;
-    char *made = malloc(strlen("PATH=") + strlen(at ? at : "") + 1), *end = made;
-    struct stat here, there;
-    int is_there = stat(folder, &here) == 0;
-
-    if (!made)
-        return NULL;
-    end = stpcpy(made, "PATH=");
-    for (; at && *at; at = *colon ? colon + 1 : colon) {
-        char *first = end;
-
-        colon = strchrnul(at, ':');
-        if (*at != '/')
-            continue;
-        if (end[-1] != '=')
-            *end++ = ':';
-        char *entry = end;
-        end = mempcpy(end, at, (size_t)(colon - at));
-        *end = 0;
-        if (is_there && stat(entry, &there) == 0 && there.st_dev == here.st_dev &&
-            there.st_ino == here.st_ino)
-            *(end = first) = 0;
-    }
-    return made;
-}
-
-/* 1 if PROGRAM resolves to a file in FOLDER. */
-static int lies_in(const char *program, const char *folder)
-{
-    char *file = realpath(program, NULL), *place = realpath(folder, NULL),
-         *slash = file ? strrchr(file, '/') : NULL;
-    int inside = 0;
-
-    if (slash && place) {
-        slash[slash == file] = 0;
-        inside = strcmp(file, place) == 0;
-    }
-    free(file);
-    free(place);
-    return inside;
-}
-
-/* The first gnuplot in `path`, made by make_path. Caller frees; NULL: none. */
-static char *find_gnuplot(const char *path, const char *folder)
-{
-    const char *at = path + strlen("PATH="), *colon;
-
-    for (; *at; at = *colon ? colon + 1 : colon) {
-        struct stat found;
-        char *program;
-
-        colon = strchrnul(at, ':');
-        if (asprintf(&program, "%.*s/gnuplot", (int)(colon - at), at) < 0)
-            return NULL;
-        if (access(program, X_OK) == 0 && stat(program, &found) == 0 && S_ISREG(found.st_mode) &&
-            !lies_in(program, folder))
-            return program;
-        free(program);
-    }
-    return NULL;
-}
-
-/* The environment without these, with that PATH, and without a terminal until the script sets one,
- * so that no display is used. Caller frees; NULL: out of memory. */
-static char **make_environment(char *path)
-{
-    static char no_terminal[] = "GNUTERM=unknown";
-    size_t count = 0, used = 0;
-    char **made;
-
-    while (environ[count])
-        count++;
-    made = calloc(count + 3, sizeof *made);
-    for (size_t i = 0; made && i < count; i++)
-        if (!is_influence(environ[i]) && strncmp(environ[i], "PATH=", strlen("PATH=")) != 0)
-            made[used++] = environ[i];
-    if (made) {
-        made[used++] = path;
-        made[used] = no_terminal;
-    }
-    return made;
-}
-
-/* posix_spawn, without blocked signals: threads that compute block them (run/interrupt.h). */
-static int spawn(pid_t *child, const char *program, const posix_spawn_file_actions_t *actions,
-                 char *const *argv, char *const *environment)
-{
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    int rc = posix_spawnattr_init(&attributes);
-
-    if (rc != 0)
-        return rc;
-    sigemptyset(&none);
-    rc = posix_spawnattr_setsigmask(&attributes, &none);
-    if (rc == 0)
-        rc = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    if (rc == 0)
-        rc = posix_spawn(child, program, actions, &attributes, argv, environment);
-    posix_spawnattr_destroy(&attributes);
-    return rc;
 }
 
 static int no_gnuplot(const char *script, struct error *e)
@@ -288,7 +129,7 @@ static int start(pid_t *child, const char *program, const char *script, const ch
     if (rc == 0)
         rc = posix_spawn_file_actions_addchdir_np(&actions, "/");
     if (rc == 0)
-        rc = spawn(child, program, &actions, argv, environment);
+        rc = program_spawn(child, program, &actions, argv, environment);
     posix_spawn_file_actions_destroy(&actions);
     return rc;
 }
@@ -338,7 +179,7 @@ static int tell(const char *path, const char *script, const char *said, int stat
 
     if (late)
         fail(e, "gnuplot: has not drawn %s in %d s (`gnuplot %s` in that folder draws it)", path,
-             SECONDS_MAX, script);
+             PROGRAM_SECONDS, script);
     else if (WIFSIGNALED(status))
         fail(e, "gnuplot: ended by signal %d while drawing %s", WTERMSIG(status), path);
     else
@@ -351,9 +192,9 @@ static int tell(const char *path, const char *script, const char *said, int stat
 static int run_gnuplot(const char *folder, const char *script, const char *format,
                        const char *picture, struct error *e)
 {
-    char assignments[64], said[400], *path = make_path(folder), *whole = name_in(folder, script),
-                                     *program = path ? find_gnuplot(path, folder) : NULL;
-    char **environment = program ? make_environment(path) : NULL;
+    char assignments[64], said[400], *path = program_path(folder), *whole = name_in(folder, script),
+                                     *program = path ? program_find("gnuplot", path, folder) : NULL;
+    char **environment = program ? program_environment(path) : NULL;
     const char *argv[] = {"gnuplot", "-d", "-e", assignments, SCRIPT_NAME, NULL};
     int ends[2], status, late, rc = path && !program ? ENOENT : 0;
     pid_t child;
@@ -379,7 +220,7 @@ static int run_gnuplot(const char *folder, const char *script, const char *forma
         return FIGURE_NOT_DRAWN;
     }
     close(ends[1]);
-    late = collect(ends[0], said, sizeof said);
+    late = program_collect(ends[0], said, sizeof said);
     if (late)
         kill(child, SIGKILL);
     close(ends[0]);
