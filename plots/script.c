@@ -135,7 +135,7 @@ static void write_sizes(FILE *f, const struct script *s)
             y->height > 0 ? y->height : unit * s->height,
             y->dpi > 0 ? y->dpi : 1600 / 260.0 * 25.4);
     fputs("font = '", f);
-    script_quoted(f, y->font ? y->font : "DejaVu Sans", 100);
+    script_quoted(f, y->font ? y->font : FIGURE_FONT, 100);
     fprintf(f, "'\nfont_size = %.6g # points\n", unit * TEXT / 25.4 * 72);
     fputs("line_width = 1.0\nmark_size = 1.0\n", f);
     fputs("unit = font_size/18.0 # points: line_width, marks and margins are of text this high\n",

@@ -6,6 +6,8 @@
 
 #include <stddef.h>
 
+#define FIGURE_FONT "DejaVu Sans" /* if no other is asked for */
+
 /* Zero and NULL: the figure's defaults. */
 struct figure_style {
     const char *formats; /* comma-separated; see figure_check_formats */

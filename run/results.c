@@ -2,6 +2,7 @@
 #include "run/results.h"
 
 #include "plots/figure.h"
+#include "plots/font.h"
 #include "run/interrupt.h"
 
 #include <dirent.h>
@@ -293,8 +294,27 @@ int results_document(struct json_writer *d, const struct results_file *const *fi
     return rc;
 }
 
-int results_drawn(int drawn, struct progress *p, const struct error *e)
+/* In svg a font is only named. */
+static void tell_font(const char *folder, const char *formats, const char *font, struct progress *p)
 {
+    int drawn = figure_has_panel(formats, "png") || figure_has_panel(formats, "pdf");
+    char instead[128];
+
+    if ((!drawn && !figure_has_panel(formats, "svg")) ||
+        !font_is_replaced(instead, sizeof instead, font, folder))
+        return;
+    progress_message(p,
+                     "the font \"%s\" is not installed: %s%s (`fc-list : family` lists those that "
+                     "are)",
+                     font, drawn ? "in its place is " : "svg pictures only name it",
+                     drawn ? instead : "");
+}
+
+int results_drawn(int drawn, const char *folder, const char *formats, const char *font,
+                  struct progress *p, const struct error *e)
+{
+    if (drawn == 0)
+        tell_font(folder, formats, font ? font : FIGURE_FONT, p);
     if (drawn == FIGURE_NO_GNUPLOT)
         progress_message(p, "%s", e->text);
     else if (drawn == FIGURE_NOT_DRAWN)

@@ -62,9 +62,11 @@ int results_document(struct json_writer *d, const struct results_file *const *fi
 /* "command: COMMAND", as in files; NULL: out of memory. Caller frees. */
 char *command_comment(const char *command);
 
-/* Reports to `p` the return value of drawing a figure (plots/figure.h): results are valid without
- * pictures. 0, or -1 with the message in *e. */
-int results_drawn(int drawn, struct progress *p, const struct error *e);
+/* Reports to `p` the return value of drawing figures in FOLDER (plots/figure.h): results are valid
+ * without pictures; and another font than the one asked for (NULL: the default). 0, or -1 with the
+ * message in *e. */
+int results_drawn(int drawn, const char *folder, const char *formats, const char *font,
+                  struct progress *p, const struct error *e);
 
 /* FOLDER/NAME; NULL with *e when memory runs out. Caller frees. */
 char *results_path(const char *folder, const char *name, struct error *e);

@@ -383,6 +383,56 @@ static void nothing_in_the_folder_is_run(void **state)
     }
 }
 
+/* A font that is not there is told, with the one that fc-match has in its place; not one that is,
+ * however it is written, nor a generic name; and nothing where there is no fc-match. */
+static void a_missing_font_is_told(void **state)
+{
+    static const struct {
+        const char *options, *said;
+    } cases[] = {
+        {"--font Foo-Bar~Sans", "the font \"Foo-Bar Sans\" is not installed: in its place is Real"},
+        {"--font Foo:Bold --format pdf", "the font \"Foo:Bold\" is not installed"},
+        {"--font Foo --format svg", "the font \"Foo\" is not installed: svg pictures only name it"},
+        {"--font realserif", NULL},
+        {"--font Other~Name", NULL},
+        {"--font serif", NULL},
+        {"--font Foo --quiet", NULL},
+        {"", "the font \"DejaVu Sans\" is not installed: in its place is Real Serif ("},
+        {"--format tikz", NULL},
+    };
+    char path[512];
+    struct outcome without;
+
+    (void)state;
+    assert_int_equal(mkdir(at("fonts"), 0777), 0);
+    snprintf(path, sizeof path, "%s:/usr/bin:/bin", at("fonts"));
+    write_file("fonts/fc-match",
+               "#!/bin/sh\nprintf '%s|' \"$@\" >>\"${0%/*}/asked\"\nprintf 'Real Serif,Other "
+               "Name'\n",
+               0755);
+    write_file("fonts/gnuplot",
+               "#!/bin/sh\ncase $3 in *png*) e=IEND;; *svg*) e='</svg>';; *pdf*) e=%%EOF;; *) "
+               "e='gnuplot variables';; esac\nprintf '%40s' \"$e\" >/dev/fd/4\n",
+               0755);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[128];
+        struct outcome o;
+
+        snprintf(line, sizeof line, "plot all --figure fit -o font --force %s", cases[i].options);
+        o = finish(start(line, path));
+        if (o.status != 0 || lines(o.err) != (cases[i].said ? 1 : 0) ||
+            (cases[i].said && !strstr(o.err, cases[i].said)))
+            fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
+        outcome_free(&o);
+    }
+    assert_has("fonts/asked", "-f|%{family}|Foo\\-Bar Sans|-f|%{family}|Foo|");
+    assert_int_equal(unlink(at("fonts/fc-match")), 0);
+    without = finish(start("plot all --figure fit -o font --force --font Foo", at("fonts")));
+    assert_int_equal(without.status, 0);
+    assert_string_equal(without.err, "");
+    outcome_free(&without);
+}
+
 /* Cells that a run never writes: which row, and what was expected. */
 static void tables_are_checked(void **state)
 {
@@ -438,6 +488,7 @@ int main(void)
         cmocka_unit_test(figures_are_those_of_the_run),
         cmocka_unit_test(options_are_applied),
         cmocka_unit_test(sizes_are_those_asked_for),
+        cmocka_unit_test(a_missing_font_is_told),
         cmocka_unit_test(options_are_refused),
         cmocka_unit_test(texts_are_only_texts),
         cmocka_unit_test(tables_are_checked),

@@ -51,7 +51,7 @@ enum run_status bias_run(struct bias_run *r, struct error *e)
     if (rc == 0)
         rc = evaluate(r, e);
     if (rc == 0 && o->folder)
-        rc = results_drawn(bias_write(r, e), r->progress, e);
+        rc = results_drawn(bias_write(r, e), o->folder, o->formats, NULL, r->progress, e);
     results_close(&results);
     return rc == 0 ? RUN_DONE : RUN_FAILED;
 }

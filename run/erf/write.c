@@ -98,7 +98,7 @@ static int draw(const struct result *r, const char *folder, const char *formats,
             why = *e;
         }
     }
-    return results_drawn(missing, p, &why);
+    return results_drawn(missing, folder, formats, NULL, p, &why);
 }
 
 /* Expert choices decided by rounding, in whole segments. */

@@ -79,7 +79,7 @@ enum run_status fit_run(struct fit_run *r, struct error *e)
     if (rc == 0 && r->is_sandwich)
         rc = fit_sandwich(r, e);
     if (rc == 0 && o->folder)
-        rc = results_drawn(fit_write(r, e), r->progress, e);
+        rc = results_drawn(fit_write(r, e), o->folder, o->formats, NULL, r->progress, e);
     results_close(&results);
     return rc == 0 ? RUN_DONE : RUN_FAILED;
 }

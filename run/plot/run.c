@@ -132,7 +132,7 @@ int plot_run(struct plot_run *r, struct error *e)
     else if (results_open(&place, o->folder, NULL, 1, e) == 0 &&
              (o->force || check_new(r, e) == 0)) {
         r->drawn = draw(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
-        rc = results_drawn(r->drawn, r->progress, e);
+        rc = results_drawn(r->drawn, o->folder, o->formats, o->font, r->progress, e);
     }
     results_close(&place);
     free(command);

@@ -21,7 +21,7 @@ int ppl_run(struct ppl_run *r, struct error *e)
     if (ppl_tokens_close(r, rc == 0, e) != 0)
         rc = -1;
     if (rc == 0 && o->folder) {
-        rc = results_drawn(ppl_write(r, o->folder, e), r->progress, e);
+        rc = results_drawn(ppl_write(r, o->folder, e), o->folder, o->formats, NULL, r->progress, e);
         if (rc == 0)
             progress_message(r->progress, "results are in %s", o->folder);
     }

@@ -32,7 +32,8 @@ enum run_status trf_run(struct trf_run *r, struct error *e)
         status = RUN_FAILED;
     if (status == RUN_DONE && o->certificate && trf_write_certificate(r, e) != 0)
         status = RUN_FAILED;
-    if (status == RUN_DONE && o->folder && results_drawn(trf_write(r, e), r->progress, e) != 0)
+    if (status == RUN_DONE && o->folder &&
+        results_drawn(trf_write(r, e), o->folder, o->formats, NULL, r->progress, e) != 0)
         status = RUN_FAILED;
     results_close(&results);
     return status;
