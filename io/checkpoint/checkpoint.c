@@ -12,6 +12,7 @@
 #include "io/system/file.h"
 #include "io/tensors/quantised.h"
 #include "io/torch/fairseq.h"
+#include "io/torch/meta.h"
 #include "io/torch/nanogpt.h"
 #include "io/torch/neox.h"
 
@@ -189,13 +190,15 @@ static int read_folder(struct tensors *t, const char *folder, struct config **ow
         free(path);
         return result;
     }
+    if (meta_recognize(folder))
+        return meta_read(t, folder, own, e);
     if (neox_recognize(folder))
         return refuse_trainer(folder, e) ? -1 : neox_read(t, folder, own, e);
     if (adapter_alone(folder, e))
         return -1;
     return fail(e,
                 "%s: holds no checkpoint that can be read (expected %s or %s in it, "
-                "pytorch_model.bin, or a GPT-NeoX directory "
+                "pytorch_model.bin, params.json with consolidated.00.pth, or a GPT-NeoX directory "
                 "with its file latest)",
                 folder, wanted[0], wanted[1]);
 }

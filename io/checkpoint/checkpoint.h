@@ -7,8 +7,8 @@
  * - a Hugging Face index (.index.json) and its shards: the same;
  * - fairseq transformer_rpe_lm, nanoGPT, llm.c's GPT-2, GGUF: tensors and description in one;
  * - a folder: config.json with model.safetensors, else its index and shards, else
- *   pytorch_model.bin, else its index and shards (the order of transformers), or a GPT-NeoX
- *   directory made by DeepSpeed.
+ *   pytorch_model.bin, else its index and shards (the order of transformers), or Meta's params.json
+ *   with consolidated.NN.pth, or a GPT-NeoX directory made by DeepSpeed.
  *
  * Removes parts of names added by training code (io/checkpoint/wrappers.h).
  */

@@ -13,6 +13,7 @@
 #include "io/tokenizer/gguf.h"
 #include "io/tokenizer/tokenizer.h"
 #include "io/torch/fairseq.h"
+#include "io/torch/meta.h"
 #include "io/torch/nanogpt.h"
 #include "io/torch/neox.h"
 #include "io/torch/torch.h"
@@ -256,6 +257,36 @@ int fuzz_torch(const uint8_t *data, size_t size)
     int accepted = reading_end(&r, result);
     free(copy);
     return accepted;
+}
+
+/* params.json, and the files of two ranks. */
+int fuzz_meta(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = {"params.json", "consolidated.00.pth",
+                                        "consolidated.01.pth"};
+    enum { FILES = sizeof names / sizeof *names };
+    struct fuzz_part parts[FILES];
+    size_t count = fuzz_split(parts, FILES, data, size);
+    struct reading r = reading_begin();
+    for (size_t i = 0; i < count; i++) {
+        uint8_t *copy = (uint8_t *)fuzz_text(parts[i].data, parts[i].size);
+        clear_checksums(copy, parts[i].size);
+        fuzz_write(names[i], copy, parts[i].size);
+        free(copy);
+    }
+    int result = meta_recognize(fuzz_folder())
+                     ? meta_read(r.tensors, fuzz_folder(), &r.own, &r.error)
+                     : fail(&r.error, "fuzz: not recognized");
+    if (result == 0)
+        fuzz_read_tensors(r.tensors);
+    config_close(r.own);
+    tensors_close(r.tensors);
+    for (size_t i = 0; i < count; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", fuzz_folder(), names[i]);
+        unlink(path);
+    }
+    return result == 0;
 }
 
 int fuzz_yaml(const uint8_t *data, size_t size)

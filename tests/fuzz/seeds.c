@@ -238,6 +238,16 @@ static void sow_neox(struct sower *w)
     }
 }
 
+static void sow_meta(struct sower *w)
+{
+    sower_file(w, GOLDENS "meta-llama2/params.json", SIZE_MAX);
+    sower_part(w);
+    sower_file(w, GOLDENS "meta-llama2/consolidated.00.pth", SIZE_MAX);
+    sower_part(w);
+    sower_file(w, GOLDENS "meta-llama2/consolidated.01.pth", SIZE_MAX);
+    sow(w, "meta", "llama2");
+}
+
 /* The documents of yaml.json that are valid. */
 static void sow_yaml(struct sower *w)
 {
@@ -330,6 +340,7 @@ int fuzz_seeds(const char *folder, struct error *e)
         sow(&w, "torch", torch[i]);
     }
     sow_neox(&w);
+    sow_meta(&w);
     sow_yaml(&w);
     sow_files(&w, "llmc", GOLDENS "torch/llmc-*.bin");
     sow_files(&w, "gguf", GOLDENS "gguf/phi*.gguf");

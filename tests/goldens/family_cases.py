@@ -250,6 +250,37 @@ def as_nanogpt(biased, compiled=False):
     return write
 
 
+def as_meta(params, ranks, rows):
+    """A Llama as Meta's own files, a file for each rank: neighbours turned together, the embedding shared by rows or by columns."""
+    names = {"model.embed_tokens": "tok_embeddings", "model.norm": "norm", "lm_head": "output", "model.layers": "layers", "input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm",
+             "self_attn.q_proj": "attention.wq", "self_attn.k_proj": "attention.wk", "self_attn.v_proj": "attention.wv", "self_attn.o_proj": "attention.wo",
+             "mlp.gate_proj": "feed_forward.w1", "mlp.up_proj": "feed_forward.w3", "mlp.down_proj": "feed_forward.w2"}
+
+    def write(folder):
+        path, weights = os.path.join(folder, "config.json"), os.path.join(folder, "model.safetensors")
+        with open(path) as file:
+            config = json.load(file)
+        size, parts = config["hidden_size"] // config["num_attention_heads"], [{} for _ in range(ranks)]
+        state = load_file(weights)
+        state.setdefault("lm_head.weight", state["model.embed_tokens.weight"].clone())
+        for name, value in state.items():
+            for old, new in names.items():
+                name = name.replace(old, new)
+            if name.endswith(("wq.weight", "wk.weight")):       # halves of a head become neighbours
+                value = value.reshape(-1, 2, size // 2, value.shape[1]).transpose(1, 2).reshape(value.shape)
+            axis = None if value.dim() == 1 else 1 if name.endswith(("wo.weight", "w2.weight")) or (name.startswith("tok") and not rows) else 0
+            for part, piece in zip(parts, [value] * ranks if axis is None else value.chunk(ranks, axis)):
+                part[name] = piece.clone()
+        for rank, part in enumerate(parts):
+            torch.save({**part, "rope.freqs": torch.ones(size // 2)}, os.path.join(folder, f"consolidated.{rank:02}.pth"))
+        with open(os.path.join(folder, "params.json"), "w") as file:
+            json.dump({"dim": config["hidden_size"], "n_layers": config["num_hidden_layers"], "n_heads": config["num_attention_heads"], "norm_eps": config["rms_norm_eps"], **params}, file)
+            file.write("\n")
+        os.remove(path)
+        os.remove(weights)
+    return write
+
+
 def as_older_qwen2_vl(folder):
     """The names and keys of older published files: those of the language model among the others."""
     outer_models.flat(folder)
@@ -788,6 +819,17 @@ FAMILY_CASES = [
                {key: value for key, value in experts(n_routed_experts=6, num_attention_heads=2, num_key_value_heads=1, moe_intermediate_size=8, n_shared_experts=2, n_group=2, topk_group=1,
                                                       routed_scaling_factor=1.7, attention_bias=False, rope_parameters=sections(1, 1, 0, partial_rotary_factor=0.5)).items() if key != "head_dim"},
                "the language model of a GLM-4.5V: 2 of 6 experts in one of 2 groups, 2 shared ones; layer 0 without; mrope of half a head; bf16 weights", outer="glm4v_moe", length=LONG, segments=1, stored=BF16),
+    FamilyCase("meta-llama2", "llama", tokens(num_key_value_heads=4, intermediate_size=44, rms_norm_eps=2e-5, tie_word_embeddings=False, rope_parameters=rope(theta=10000.0)),
+               "Meta's files of two ranks, the embedding shared by columns; a vocabulary of -1; bf16 weights", length=LONG, stored=BF16,
+               rewrite=as_meta({"multiple_of": 4, "vocab_size": -1}, 2, False)),
+    FamilyCase("meta-llama3", "llama",
+               gated(intermediate_size=56, rope_parameters=rope("llama3", 50.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=8192)),
+               "Meta's files of two ranks, the embedding shared by rows; grouped heads; ffn_dim_multiplier; use_scaled_rope; bf16 weights", length=LONG, stored=BF16,
+               rewrite=as_meta({"n_kv_heads": 2, "multiple_of": 8, "ffn_dim_multiplier": 1.3, "vocab_size": 64, "rope_theta": 50.0, "use_scaled_rope": True}, 2, True)),
+    FamilyCase("meta-llama32", "llama",
+               gated(intermediate_size=40, tie_word_embeddings=True, rope_parameters=rope("llama3", 50.0, factor=32.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=8192)),
+               "Meta's file of one rank whose head is the embedding, so use_scaled_rope means Llama 3.2's factor 32; bf16 weights", length=LONG, segments=1, stored=BF16,
+               rewrite=as_meta({"n_kv_heads": 2, "multiple_of": 8, "ffn_dim_multiplier": 0.9, "vocab_size": 64, "rope_theta": 50.0, "use_scaled_rope": True}, 1, True)),
     FamilyCase("nanogpt", "gpt2", dict(vocab_size=53, n_positions=48, n_embd=16, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=0, activation_function="gelu"),
                "nanoGPT's ckpt.pt: biases; gelu; matrices stored [out, in]", rewrite=as_nanogpt(True), file="ckpt.pt"),
     FamilyCase("nanogpt-plain", "gpt2", dict(vocab_size=53, n_positions=48, n_embd=12, n_layer=3, n_head=2, bos_token_id=0, eos_token_id=0, activation_function="gelu"),

@@ -299,7 +299,7 @@ def make_family_case(case):
     if case.rewrite:
         case.rewrite(folder)
     write_expected(folder, tokens, norm, logprob)
-    family = "nanogpt" if case.name.startswith("nanogpt") else case.family
+    family = {"nanogpt": "nanogpt", "meta": "llama_meta"}.get(case.name.split("-")[0], case.family)
     return describe(case.name, family, case.notes, os.path.join("tests/goldens", case.name, case.file).rstrip("/"), norm)
 
 
