@@ -275,7 +275,15 @@ static const struct {
                   {"falcon", "tests/goldens/tokenizer/falcon.npy"},
                   {"bloom", "tests/goldens/tokenizer/bloom.npy"},
                   {"default", GOLDENS "tokenizer/default.npy"},
-                  {"tekken", GOLDENS "tokenizer/tekken.npy"}};
+                  {"tekken", GOLDENS "tokenizer/tekken.npy"},
+                  {"gpt-4o", "tests/goldens/tokenizer/cased.npy"},
+                  {"command-r", GOLDENS "tokenizer/command-r.npy"},
+                  {"chatglm-bpe", GOLDENS "tokenizer/chatglm-bpe.npy"},
+                  {"qwen35", GOLDENS "tokenizer/qwen35.npy"},
+                  {"deepseek-llm", GOLDENS "tokenizer/deepseek-llm.npy"},
+                  {"deepseek-coder", GOLDENS "tokenizer/deepseek-coder.npy"},
+                  {"deepseek-v3", GOLDENS "tokenizer/deepseek-v3.npy"},
+                  {"gemma4", "tests/goldens/tokenizer/gemma.npy"}};
 
 static void ids_are_those_of_tokenizers(void **state)
 {
@@ -297,10 +305,14 @@ static void ids_are_those_of_tokenizers(void **state)
             if (ids.id[k] != want.ids[k])
                 fail_msg("%s: token %zu is %d (expected %d)", path, k, ids.id[k], want.ids[k]);
         assert_int_equal(ids.count, want.total);
-        int is_llama = strcmp(tokenizers[i].file, "llama-bpe") == 0;
-        assert_int_equal(tokenizer_bos(t),
-                         is_llama || strcmp(tokenizers[i].file, "gpt2") == 0 ? 0 : -1);
-        assert_int_equal(tokenizer_adds_bos(t), is_llama); /* tekken says that it does not */
+        int is_llama = strcmp(tokenizers[i].file, "llama-bpe") == 0,
+            is_gemma = strcmp(tokenizers[i].file, "gemma4") == 0;
+        assert_int_equal(tokenizer_bos(t), is_gemma ? 2
+                                           : is_llama || strcmp(tokenizers[i].file, "gpt2") == 0
+                                               ? 0
+                                               : -1);
+        assert_int_equal(tokenizer_adds_bos(t),
+                         is_llama || is_gemma); /* tekken says that it does not */
         free(ids.id);
         tokens_free(&want);
         tokenizer_close(t);
@@ -432,15 +444,13 @@ static void padding_may_be_unknown(void **state)
 }
 
 /* As files for other programs, which read back the same. */
-static void tokenizers_become_files(void **state)
+static void become_files(const char *file)
 {
-    (void)state;
     static const char text[] = "Call me Ishmael.<|begin_of_text|> 12345  \n\n!";
     struct error e = {""}, refused;
     char *json, *settings;
     struct tokenizer *t = NULL, *back;
     struct ids a = {0}, b = {0};
-    const char *file = GOLDENS "tokenizer/llama-bpe.gguf";
     if (tokenizer_text(&json, &settings, &refused, file, &e) || !json || !settings ||
         tokenizer_open(&t, file, &e))
         fail_msg("%s%s", e.text, refused.text);
@@ -459,6 +469,13 @@ static void tokenizers_become_files(void **state)
     free(settings);
     free(a.id);
     free(b.id);
+}
+
+static void tokenizers_become_files(void **state)
+{
+    (void)state;
+    become_files(GOLDENS "tokenizer/llama-bpe.gguf");
+    become_files(GOLDENS "tokenizer/gemma4.gguf");
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 #include "io/tokenizer/gguf.h"
 
+#include "io/tokenizer/gguf_styles.h"
 #include "io/tokenizer/parts.h"
 
 #include <stdio.h>
@@ -7,7 +8,6 @@
 #include <string.h>
 
 enum {
-    STEPS_MAX = 5,
     TOKEN_BYTES_MAX = 1 << 16,
     TOKEN_NORMAL = PIECE_NORMAL,
     TOKEN_UNKNOWN = PIECE_UNKNOWN,
@@ -15,51 +15,6 @@ enum {
     TOKEN_USER = PIECE_USER,
     TOKEN_UNUSED = PIECE_UNUSED
 };
-
-/* -- how text is split, by tokenizer.ggml.pre --
- *
- * Source: ggml-org/llama.cpp, src/llama-vocab.cpp, and the tokenizer.json of the models with these
- * names. */
-
-#define LLAMA3 PATTERN_CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|" PATTERN_REST
-#define TEKKEN \
-    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|" \
-    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|" \
-    "\\p{N}| " \
-    "?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|" \
-    "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-#define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)"
-#define BLOOM " ?[^(\\s|[.,!?…。，、।۔،])]+"
-#define DIGITS_3 "[0-9][0-9][0-9]"
-
-/* Steps: a pattern whose matches are separate words, or one of these. */
-static const char bytes[] = "bytes", words[] = "words", digit[] = "digit", digits[] = "digits",
-                  punctuation[] = "punctuation";
-
-static const struct style {
-    const char *names; /* blanks around each */
-    const char *steps[STEPS_MAX];
-    int composes; /* text becomes NFC first, as in the models' own tokenizers */
-    int ignore_merges; /* a word that is a token is that token */
-    int adds_bos; /* unless the file says otherwise */
-} styles[] = {
-    {.names = " gpt-2 phi-2 jais exaone4 ", .steps = {words}},
-    {.names = " mpt olmo ", .steps = {words}, .composes = 1},
-    {.names = " llama3 llama-v3 llama-bpe ",
-     .steps = {LLAMA3, bytes},
-     .ignore_merges = 1,
-     .adds_bos = 1},
-    {.names = " dbrx smaug-bpe ", .steps = {LLAMA3, bytes}},
-    {.names = " qwen2 ", .steps = {PATTERN_QWEN2, bytes}, .composes = 1},
-    {.names = " stablelm2 deepseek-r1-qwen ", .steps = {PATTERN_QWEN2, bytes}},
-    {.names = " smollm starcoder refact codeshell ", .steps = {digit, words}},
-    {.names = " falcon ", .steps = {punctuation, words, digits, DIGITS_3}},
-    {.names = " bloom gpt3-finnish poro-chat ", .steps = {BLOOM, bytes}},
-    {.names = " tekken ", .steps = {TEKKEN, bytes}, .ignore_merges = 1, .adds_bos = 1},
-    {.names = " default ",
-     .steps = {"[\\p{P}\\$\\+<=>\\^~\\|]+", GPT2, "\\p{N}+", DIGITS_3, bytes}},
-};
-enum { STYLES = sizeof styles / sizeof *styles };
 
 /* As gguf_integer_or and gguf_string_or_none, but messages do not name the file. */
 static int integer_or(const struct gguf *g, const char *key, int64_t high, int64_t fallback,
@@ -78,65 +33,6 @@ static int string_or_none(const struct gguf *g, const char *key, struct gguf_tex
     const struct gguf_pair *p = gguf_find(g, key);
     *out = (struct gguf_text){NULL, 0};
     return p && gguf_string(p, out) ? fail(e, "%s is not a text", key) : 0;
-}
-
-static const struct style *find_style(const struct gguf *g, struct error *e)
-{
-    char wanted[64], known[512] = "";
-    struct gguf_text pre;
-    if (string_or_none(g, "tokenizer.ggml.pre", &pre, e))
-        return NULL;
-    int named = pre.text &&
-                snprintf(wanted, sizeof wanted, " %.*s ", (int)(pre.size < 64 ? pre.size : 64),
-                         pre.text) < 64 &&
-                pre.size && !memchr(pre.text, ' ', pre.size);
-    for (int i = 0; i < STYLES; i++) {
-        if (named && strstr(styles[i].names, wanted))
-            return &styles[i];
-        snprintf(known + strlen(known), sizeof known - strlen(known), "%s",
-                 styles[i].names + (i > 0));
-    }
-    known[strlen(known) - 1] = '\0';
-    if (pre.text)
-        fail(e, "tokenizer.ggml.pre '%.*s' is not supported (supported:%s)",
-             pre.size < 60 ? (int)pre.size : 60, pre.text, known);
-    else
-        fail(e,
-             "has no tokenizer.ggml.pre, which says how text is split (expected one of:%s; or "
-             "--tokens FILE)",
-             known);
-    return NULL;
-}
-
-static json_t *byte_level(int use_regex)
-{
-    return json_pack("{s:s, s:b, s:b, s:b}", "type", "ByteLevel", "add_prefix_space", 0,
-                     "trim_offsets", 1, "use_regex", use_regex);
-}
-
-static json_t *make_step(const char *step)
-{
-    if (step == words || step == bytes)
-        return byte_level(step == words);
-    if (step == digit || step == digits)
-        return json_pack("{s:s, s:b}", "type", "Digits", "individual_digits", step == digit);
-    if (step == punctuation)
-        return json_pack("{s:s, s:s}", "type", "Punctuation", "behavior", "Contiguous");
-    return json_pack("{s:s, s:{s:s}, s:s, s:b}", "type", "Split", "pattern", "Regex", step,
-                     "behavior", "Isolated", "invert", 0);
-}
-
-static json_t *make_splitter(const struct style *style)
-{
-    json_t *steps = json_array();
-    int failed = !steps;
-    for (int i = 0; i < STEPS_MAX && style->steps[i] && !failed; i++)
-        failed = json_array_append_new(steps, make_step(style->steps[i]));
-    if (failed) {
-        json_decref(steps);
-        return NULL;
-    }
-    return json_pack("{s:s, s:o}", "type", "Sequence", "pretokenizers", steps);
 }
 
 /* -- tokens -- */
@@ -196,20 +92,26 @@ static int next_token(struct token_list *l, struct gguf_text *token, int64_t *ki
     return 1;
 }
 
-static int is_added(struct gguf_text token, int64_t kind)
+/* With `newlines` also several of these, which such files list among the others. */
+static int is_added(struct gguf_text token, int64_t kind, int newlines)
 {
-    return token.size && (kind == TOKEN_CONTROL || kind == TOKEN_USER || kind == TOKEN_UNKNOWN);
+    size_t count = 0;
+    while (newlines && count < token.size && token.text[count] == '\n')
+        count++;
+    return token.size && (kind == TOKEN_CONTROL || kind == TOKEN_USER || kind == TOKEN_UNKNOWN ||
+                          (count == token.size && count > 1));
 }
 
 static json_t *make_added(const char *text, int64_t kind, uint64_t id)
 {
     return json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)id, "content", text,
                      "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special",
-                     kind != TOKEN_USER);
+                     kind != TOKEN_USER && kind != TOKEN_NORMAL);
 }
 
 /* The tokens found in the text, and with `vocabulary` all of them. */
-static int list_tokens(json_t *vocabulary, json_t *added, const struct gguf *g, struct error *e)
+static int list_tokens(json_t *vocabulary, json_t *added, const struct gguf *g, int newlines,
+                       struct error *e)
 {
     struct token_list l;
     struct gguf_text token;
@@ -227,7 +129,7 @@ static int list_tokens(json_t *vocabulary, json_t *added, const struct gguf *g, 
             failed = fail(e, "token '%.60s' is listed twice", text);
         else if (text && ((vocabulary &&
                            json_object_set_new(vocabulary, text, json_integer((json_int_t)id))) ||
-                          (is_added(token, kind) &&
+                          (is_added(token, kind, newlines) &&
                            json_array_append_new(added, make_added(text, kind, id)))))
             failed = 1;
         free(text);
@@ -288,28 +190,34 @@ int gguf_read_tables(struct tokenizer *t, const struct gguf *g, struct error *e)
     return p ? 0 : -1;
 }
 
-/* -- the beginning of a text -- */
+/* -- tokens with a role -- */
 
-/* The id of the beginning-of-text token, or -1, and its text. */
-static int find_bos(const struct gguf *g, int64_t *bos, struct gguf_text *text, struct error *e)
+/* The id of the token that the key names, or -1, and its text. */
+static int find_named(const struct gguf *g, const char *key, int64_t *id, struct gguf_text *text,
+                      struct error *e)
 {
     const struct gguf_pair *tokens = texts(g, "tokenizer.ggml.tokens", e);
-    if (!tokens || integer_or(g, "tokenizer.ggml.bos_token_id", UINT32_MAX, -1, bos, e))
+    if (!tokens || integer_or(g, key, UINT32_MAX, -1, id, e))
         return -1;
-    *bos = *bos == UINT32_MAX ? -1 : *bos;
-    if (*bos < 0)
+    *id = *id == UINT32_MAX ? -1 : *id;
+    if (*id < 0)
         return 0;
-    if ((uint64_t)*bos >= tokens->count)
-        return fail(e, "tokenizer.ggml.bos_token_id is %lld (expected less than %llu)",
-                    (long long)*bos, (unsigned long long)tokens->count);
+    if ((uint64_t)*id >= tokens->count)
+        return fail(e, "%s is %lld (expected less than %llu)", key, (long long)*id,
+                    (unsigned long long)tokens->count);
     const unsigned char *at = tokens->value;
-    for (int64_t i = 0; i < *bos; i++)
+    for (int64_t i = 0; i < *id; i++)
         (void)gguf_next(&at);
     *text = gguf_next(&at);
     return 0;
 }
 
-static json_t *make_settings(const struct gguf *g, const struct style *style, struct error *e)
+static int find_bos(const struct gguf *g, int64_t *bos, struct gguf_text *text, struct error *e)
+{
+    return find_named(g, "tokenizer.ggml.bos_token_id", bos, text, e);
+}
+
+static json_t *make_settings(const struct gguf *g, const struct gguf_style *style, struct error *e)
 {
     int64_t bos, adds;
     struct gguf_text token;
@@ -434,28 +342,60 @@ int gguf_read_pieces(struct tokenizer *t, const struct gguf *g, struct error *e)
 
 /* -- byte pair encoding -- */
 
-static json_t *make_json(const struct gguf *g, const struct style *style, int whole,
+/* What comes before the split: NFC, or blanks as pieces of SentencePiece have them. */
+static json_t *make_normalizer(const struct gguf_style *style)
+{
+    if (style->pieces)
+        return json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", "String", " ",
+                         "content", "\u2581");
+    return style->composes ? json_pack("{s:s}", "type", "NFC") : json_null();
+}
+
+/* The model without its tables. */
+static json_t *make_model(const struct gguf *g, const struct gguf_style *style, struct error *e)
+{
+    int64_t id = -1;
+    struct gguf_text token;
+    json_t *model = json_pack("{s:s, s:b, s:b, s:b}", "type", "BPE", "fuse_unk", style->pieces,
+                              "byte_fallback", style->pieces, "ignore_merges",
+                              style->ignore_merges);
+    if (!model)
+        fail_memory(e, 64, "the tokenizer");
+    else if (!style->pieces ||
+             (find_named(g, "tokenizer.ggml.unknown_token_id", &id, &token, e) == 0 &&
+              (id < 0 ||
+               json_object_set_new(model, "unk_token", json_stringn(token.text, token.size)) == 0)))
+        return model;
+    else if (id >= 0)
+        fail(e, "the unknown token is not UTF-8");
+    json_decref(model);
+    return NULL;
+}
+
+static json_t *make_json(const struct gguf *g, const struct gguf_style *style, int whole,
                          struct error *e)
 {
     json_t *vocabulary = json_object(), *merges = json_array(), *added = json_array(),
-           *splitter = make_splitter(style),
-           *normalizer = style->composes ? json_pack("{s:s}", "type", "NFC") : json_null(),
-           *json = NULL;
-    if (list_tokens(whole ? vocabulary : NULL, added, g, e) == 0 &&
+           *splitter = gguf_make_splitter(style), *normalizer = make_normalizer(style),
+           *model = make_model(g, style, e), *json = NULL;
+    if (model && list_tokens(whole ? vocabulary : NULL, added, g, style->pieces, e) == 0 &&
         (!whole || list_merges(merges, g, e) == 0)) {
-        json = json_pack("{s:s, s:O, s:O, s:O, s:n, s:{s:s, s:b, s:b, s:b, s:O, s:O}}", "version",
-                         "1.0", "added_tokens", added, "normalizer", normalizer, "pre_tokenizer",
-                         splitter, "post_processor", "model", "type", "BPE", "fuse_unk", 0,
-                         "byte_fallback", 0, "ignore_merges", style->ignore_merges, "vocab",
-                         vocabulary, "merges", merges);
-        if (!json)
+        json = json_pack("{s:s, s:O, s:O, s:O, s:n, s:O}", "version", "1.0", "added_tokens", added,
+                         "normalizer", normalizer, "pre_tokenizer", splitter, "post_processor",
+                         "model", model);
+        if (!json || json_object_set(model, "vocab", vocabulary) ||
+            json_object_set(model, "merges", merges)) {
             fail_memory(e, (double)g->size, "the tokenizer");
+            json_decref(json);
+            json = NULL;
+        }
     }
     json_decref(vocabulary);
     json_decref(merges);
     json_decref(added);
     json_decref(splitter);
     json_decref(normalizer);
+    json_decref(model);
     return json;
 }
 
@@ -464,7 +404,7 @@ int gguf_tokenizer(json_t **json, json_t **settings, const struct gguf *g, int w
 {
     struct gguf_text model;
     struct error inner = {""};
-    const struct style *style;
+    const struct gguf_style *style;
     *json = *settings = NULL;
     if (string_or_none(g, "tokenizer.ggml.model", &model, &inner) == 0) {
         if (!model.text || gguf_is(model, "none") || gguf_is(model, "no_vocab"))
@@ -476,14 +416,13 @@ int gguf_tokenizer(json_t **json, json_t **settings, const struct gguf *g, int w
                  "where text is read, or put the model's tokenizer.json or tokenizer.model into "
                  "the folder)",
                  (int)model.size, model.text);
-        else if (!gguf_is(model, "gpt2"))
+        else if (!gguf_is(model, "gpt2") && !gguf_is(model, "gemma4"))
             fail(&inner,
-                 "tokenizer.ggml.model '%.*s' is not supported (supported: gpt2, byte pair "
-                 "encoding over bytes; llama and t5, "
-                 "models of "
+                 "tokenizer.ggml.model '%.*s' is not supported (supported: gpt2 and gemma4, byte "
+                 "pair encoding over bytes and over characters; llama and t5, models of "
                  "SentencePiece; or --tokens FILE)",
                  model.size < 60 ? (int)model.size : 60, model.text);
-        else if ((style = find_style(g, &inner)) && check_flags(g, &inner) == 0 &&
+        else if ((style = gguf_find_style(g, model, &inner)) && check_flags(g, &inner) == 0 &&
                  (*settings = make_settings(g, style, &inner)) &&
                  (*json = make_json(g, style, whole, &inner)))
             return 0;

@@ -22,6 +22,7 @@ Needs the packages gguf (0.19.0), tokenizers, transformers (5.23.0), torch, safe
 same bytes.
 """
 
+import collections
 import json
 import os
 import re
@@ -485,35 +486,89 @@ def rearranged(family, name, value, s):
 
 TEKKEN = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+"
           r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+QWEN35 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+# as published tokenizer.json of DeepSeek have them; the first model lists letters with case
+EAST = "[\u4e00-\u9fa5\u0800-\u4e00\uac00-\ud7ff]+"
+CASED = """
+00B5 00C0-00D6 00D8-00F6 00F8-01BA 01BC-01BF 01C4-0293 0295-02AF 0370-0373 0376 0377 037B-037D 037F 0386 0388-038A 038C 038E-03A1 03A3-03F5
+03F7-0481 048A-052F 0531-0556 10A0-10C5 13A0-13F5 13F8-13FD 1C90-1CBA 1CBD-1CBF 1D00-1D2B 1D6B-1D77 1D79-1D9A 1E00-1F15 1F18-1F1D 1F20-1F45
+1F48-1F4D 1F50-1F57 1F59 1F5B 1F5D 1F5F-1F7D 1F80-1FB4 1FB6-1FBC 1FBE 1FC2-1FC4 1FC6-1FCC 1FD0-1FD3 1FD6-1FDB 1FE0-1FEC 1FF2-1FF4 1FF6-1FFC
+2102 2107 210A-2113 2115 2119-211D 2124 2126 2128 212A-212D 212F-2134 2139 213C-213F 2145-2149 214E 2183 2184 2C00-2C7B 2C7E-2CE4 2CEB-2CEE
+2CF2 2CF3 A640-A66D A680-A69B A722-A76F A771-A787 A78B-A78E AB70-ABBF FB00-FB06 FB13-FB17 FF21-FF3A FF41-FF5A 10400-1044F 104B0-104D3
+104D8-104FB 10C80-10CB2 10CC0-10CF2 118A0-118DF 1E900-1E943
+"""
+LETTERS = r"\s?[A-Za-z" + "".join("-".join(chr(int(end, 16)) for end in part.split("-")) for part in CASED.split()) + "]+"
+DEEPSEEK_LLM = ["[\r\n]", LETTERS, "\\s?[!-/:-~！-／：-～‘-‟　-。]+", r"\s+$", EAST, "digits"]
+DEEPSEEK_CODER = ["[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", EAST, "digits"]
+DEEPSEEK_V3 = [r"\p{N}{1,3}", "[一-龥\u3040-ゟ゠-ヿ]+",
+               r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""]
 DEFAULT = [r"[\p{P}\$\+<=>\^~\|]+", r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)", r"\p{N}+", "[0-9][0-9][0-9]"]
 
 
 def splits(*patterns):
-    """Each pattern's matches are words of their own; then bytes."""
-    steps = [{"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False} for pattern in patterns]
+    """Each pattern's matches are words of their own, or each digit; then bytes."""
+    steps = [{"type": "Digits", "individual_digits": True} if pattern == "digits" else
+             {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False} for pattern in patterns]
     return {"type": "Sequence", "pretokenizers": steps + [{"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}]}
 
 
-def make_tokenizer(pre, case, splitter=None, ids=False, bos=None, add_bos=None, **model):
+def train_on(described, text, count):
+    """`count` merges more, of the most frequent pairs in the text that is not split, so that the ids show where words end."""
+    import tokenizers
+    vocabulary, merges = described["model"]["vocab"], described["model"]["merges"]
+    for added in described["added_tokens"]:
+        vocabulary[added["content"]] = added["id"]
+    tokenizer = tokenizers.Tokenizer.from_str(json.dumps({**described, "pre_tokenizer": splits()}))
+    text = tokenizer.normalizer.normalize_str(text) if tokenizer.normalizer else text
+    words = [[token.value for token in tokenizer.model.tokenize(word)] for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(text)]
+    for _ in range(count):
+        pairs = collections.Counter(pair for word in words for pair in zip(word, word[1:]))
+        pair = min(pairs, key=lambda p: (-pairs[p], p))
+        vocabulary.setdefault("".join(pair), max(vocabulary.values()) + 1)
+        merges.append(" ".join(pair) if isinstance(merges[0], str) else list(pair))
+        words = [merged(word, pair) for word in words]
+
+
+def merged(word, pair):
+    """The word with each such pair as one token."""
+    out, i = [], 0
+    while i < len(word):
+        joins = tuple(word[i:i + 2]) == pair
+        out.append("".join(pair) if joins else word[i])
+        i += 1 + joins
+    return out
+
+
+def make_tokenizer(pre, case, splitter=None, ids=False, bos=None, add_bos=None, composes=False, more=0, **model):
     """The tokenizer of a case as GGUF."""
     import tokenizers
     with open(os.path.join(GOLDENS, "tokenizer", case + ".json"), encoding="utf-8") as file:
         described = json.load(file)
     described["model"].update(model)
     described["pre_tokenizer"] = splitter or described["pre_tokenizer"]
+    if composes:
+        described["normalizer"] = {"type": "NFC"}
+    with open(os.path.join(GOLDENS, "tokenizer", "text.bin"), "rb") as file:
+        text = file.read().decode("utf-8", errors="replace")
+    if more:
+        train_on(described, text, more)
     tokens = {value: key for key, value in described["model"]["vocab"].items()}
     kinds = {}
     for added in described["added_tokens"]:
         added.update(lstrip=False, rstrip=False, single_word=False, normalized=False)
         tokens[added["id"]], kinds[added["id"]] = added["content"], 3 if added["special"] else 4
+    if pre == "gemma4":                       # the converter knows bytes, and nothing of runs of newlines
+        kinds.update({i: 6 for i, token in tokens.items() if re.fullmatch("<0x[0-9A-F]{2}>", token)})
+        kinds.update({i: 1 for i, token in tokens.items() if not token.strip("\n")})
     merges = [merge if isinstance(merge, str) else " ".join(merge) for merge in described["model"]["merges"]]
     if case == "gpt2":                        # a line that tells the version is not a merge
         merges = [merge for merge in merges if not merge.startswith("#version")]
     folder = os.path.join(HERE, "tokenizer")
     os.makedirs(folder, exist_ok=True)
     w = GGUFWriter(os.path.join(folder, pre.replace("gpt-2", "gpt2") + ".gguf"), "llama")
-    w.add_tokenizer_model("gpt2")
-    w.add_tokenizer_pre(pre)
+    w.add_tokenizer_model(pre if pre == "gemma4" else "gpt2")
+    if pre != "gemma4":
+        w.add_tokenizer_pre(pre)
     w.add_token_list([tokens.get(i, f"[PAD{i}]") for i in range(max(tokens) + 1)])
     w.add_token_types([kinds.get(i, 1 if i in tokens else 5) for i in range(max(tokens) + 1)])
     w.add_token_merges(merges)
@@ -525,8 +580,6 @@ def make_tokenizer(pre, case, splitter=None, ids=False, bos=None, add_bos=None, 
     w.write_kv_data_to_file()
     w.close()
     if ids:
-        with open(os.path.join(GOLDENS, "tokenizer", "text.bin"), "rb") as file:
-            text = file.read().decode("utf-8", errors="replace")
         found = tokenizers.Tokenizer.from_str(json.dumps(described)).encode(text, add_special_tokens=False).ids
         np.save(os.path.join(folder, pre + ".npy"), np.array(found, dtype=np.uint16))
 
@@ -540,6 +593,14 @@ def make_tokenizers():
     make_tokenizer("bloom", "bloom")
     make_tokenizer("default", "starcoder", splits(*DEFAULT), ids=True)
     make_tokenizer("tekken", "starcoder", splits(TEKKEN), ids=True, add_bos=False, ignore_merges=True)
+    make_tokenizer("gpt-4o", "cased")
+    make_tokenizer("command-r", "starcoder", ids=True, composes=True)
+    make_tokenizer("chatglm-bpe", "llama3", ids=True, ignore_merges=False)
+    make_tokenizer("qwen35", "qwen2", splits(QWEN35), ids=True, more=150)
+    make_tokenizer("deepseek-llm", "chain", splits(*DEEPSEEK_LLM), ids=True, more=150)
+    make_tokenizer("deepseek-coder", "chain", splits(*DEEPSEEK_CODER), ids=True, more=150)
+    make_tokenizer("deepseek-v3", "llama3", splits(*DEEPSEEK_V3), ids=True, more=150, ignore_merges=False)
+    make_tokenizer("gemma4", "gemma", bos=2, add_bos=True)
 
 
 EXPERTS = ("mixtral", "qwen2-moe-all", "qwen3-moe", "olmoe-plain", "granitemoe-names", "glm4-moe", "gpt-oss")
