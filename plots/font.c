@@ -48,8 +48,8 @@ static int is_same(const char *a, const char *b, size_t length)
 static int ask(char *said, size_t size, const char *pattern, const char *folder)
 {
     const char *argv[] = {"fc-match", "-f", "%{family}", pattern, NULL};
-    char *path = program_path(folder), *program = path ? program_find("fc-match", path, folder)
-                                                       : NULL;
+    char *path = program_path(folder),
+         *program = path ? program_find("fc-match", path, folder) : NULL;
     char **environment = program ? program_environment(path) : NULL;
     posix_spawn_file_actions_t actions;
     int ends[2], status = -1, rc = environment ? 0 : -1;

@@ -111,7 +111,7 @@ char **program_environment(char *path)
 }
 
 int program_spawn(pid_t *child, const char *program, const posix_spawn_file_actions_t *actions,
-                 char *const *argv, char *const *environment)
+                  char *const *argv, char *const *environment)
 {
     posix_spawnattr_t attributes;
     sigset_t none;
