@@ -58,8 +58,14 @@ static int write_epsilons(struct script *s, const void *figure, struct error *e)
         fputs("EOD\n", s->data);
     }
     script_lines(s, u->count);
-    struct layout l = {
-        .panels = 1, .columns = 1, .high = 560, .left = 110, .right = 40, .above = 8, .key = &key};
+    struct layout l = {.panels = 1,
+                       .columns = 1,
+                       .high = 560,
+                       .left = 110,
+                       .right = 40,
+                       .above = 8,
+                       .title = "Theoretical field over the share that it leaves out",
+                       .key = &key};
     if (layout_make(&l, s, e) != 0)
         return -1;
     script_frame(s, 1);

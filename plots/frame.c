@@ -1,7 +1,7 @@
 /* Marks at the frame of a panel, where they would hide each other. */
 #include "plots/frame.h"
 
-enum { NEAR = 22, LENGTH = 24 }; /* units: from the frame; of an arrow */
+enum { NEAR = 22, LENGTH = 24, LABEL = 6 }; /* units: from the frame; of an arrow; to a label */
 
 size_t frame_gather(struct frame_mark *marks, size_t count)
 {
@@ -26,6 +26,7 @@ void frame_arrow(struct script *s, const struct layout *l, double y, int at_left
             at_left ? from : 1 - from, y, at_left ? to : 1 - to, y, FRAME_ARROW);
     fprintf(s->plot,
             "set label times(%zu) at graph %.4f, "
-            "first %.10g center offset 0,%s front boxed\n",
-            count, at_left ? from / 2 : 1 - from / 2, y, at_left ? "-0.75" : "0.75");
+            "first %.10g %s offset 0,%s front boxed\n",
+            count, at_left ? LABEL / l->across : 1 - LABEL / l->across, y,
+            at_left ? "left" : "right", at_left ? "-0.75" : "0.75");
 }

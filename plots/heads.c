@@ -123,6 +123,26 @@ static void write_points(struct script *s, const struct layout *l, const struct 
 
 /* ---- the map ---- */
 
+enum { NUMBER_HIGH = 24, NUMBER_ROOM = 10 }; /* units: of a cell with a number; beside it */
+
+/* The number in each cell, if the widest of all has room: dark on light cells. */
+static void write_numbers(FILE *f, const struct layout *l, const struct heads_figure *u, size_t i)
+{
+    const struct result_model *m = &u->result->models[i];
+    char widest[32];
+
+    snprintf(widest, sizeof widest, "%.0f", u->high);
+    if (l->across < (text_width(widest) + NUMBER_ROOM) * (double)m->attention.heads ||
+        l->down < NUMBER_HIGH * (double)m->attention.layers)
+        return;
+    for (int light = 0; light < 2; light++)
+        fprintf(f,
+                ", \\\n     $map%zu matrix using ($1+1):($3 %s %.6g ? $2+1 : "
+                "NaN):(sprintf(\"%%.0f\", $3)) with labels tc rgb \"%s\" notitle",
+                i + 1, light ? ">=" : "<", pow(u->low, 0.4) * pow(u->high, 0.6),
+                light ? "#000000" : "#FFFFFF");
+}
+
 static void write_map(struct script *s, const struct layout *l, const struct heads_figure *u,
                       size_t i)
 {
@@ -156,7 +176,9 @@ static void write_map(struct script *s, const struct layout *l, const struct hea
     fprintf(f, "set palette @map_palette\nset logscale cb\nset cbrange [%.6g:%.6g]\n", colours.low,
             colours.high);
     ticks_round(s, &colours, 0);
-    fprintf(f, "plot $map%zu matrix using ($1+1):($2+1):3 with @map_image notitle\n", i + 1);
+    fprintf(f, "plot $map%zu matrix using ($1+1):($2+1):3 with @map_image notitle", i + 1);
+    write_numbers(f, l, u, i);
+    fputs("\n", f);
 }
 
 /* ---- both ---- */

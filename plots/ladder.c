@@ -11,17 +11,17 @@ enum {
     ROW = 44,
     MARK = 15,
     ARROW = 26,
-    SPREAD = 36
-}; /* units: of a row; a mark; an arrow; and
-       of marks in one row */
+    APART = 12
+}; /* units: of a row; a mark; an arrow; between
+     marks below each other */
 static const char bound_title[] = "a lower bound: all tokens";
 
-/* How far up the mark of each threshold is moved, in rows: marks of a row that would overlap lie
- * below each other, in order. `up` [thresholds]. */
-static void find_places(double *up, const struct ladder *u, const struct ladder_row *row,
-                        const struct axis *x)
+/* How far up the mark of each threshold is moved, in units: marks of a row that would overlap lie
+ * below each other, in order. `up` [thresholds]. Returns the height of the row that they need. */
+static double find_places(double *up, const struct ladder *u, const struct ladder_row *row,
+                          const struct axis *x)
 {
-    size_t first = 0, members = 0;
+    size_t first = 0, members = 0, most = 1;
     double before = -INFINITY;
 
     for (size_t k = 0; k <= u->threshold_count; k++) {
@@ -34,33 +34,36 @@ static void find_places(double *up, const struct ladder *u, const struct ladder_
         if (k < u->threshold_count && at - before < MARK) {
             members++;
         } else { /* the marks before are one group */
-            double apart = members > 1 ? fmin(12, SPREAD / ((double)members - 1)) / ROW : 0,
-                   next = apart * ((double)members - 1) / 2;
+            double next = members > 1 ? APART * ((double)members - 1) / 2 : 0;
 
+            most = members > most ? members : most;
             for (size_t i = first; i < k; i++)
                 if (row->erf[i] > 0)
-                    up[i] = next, next -= apart;
+                    up[i] = next, next -= APART;
             first = k, members = 1;
         }
         before = at;
     }
+    return fmax(ROW, APART * (double)most + MARK / 2.0);
 }
 
-/* Data of each threshold: field, height, interval; an arrow for a field of the whole length. */
-static void write_marks(struct script *s, const struct ladder *u, const struct axis *x, double *up)
+/* Data of each threshold: field, height, interval; an arrow for a field of the whole length;
+ * rows are `high` units. */
+static void write_marks(struct script *s, const struct ladder *u, const struct axis *x, double *up,
+                        double high)
 {
     for (size_t k = 0; k < u->threshold_count; k++) {
         fprintf(s->data, "$threshold%zu << EOD\n", k + 1);
         for (size_t i = 0; i < u->count; i++) {
             const struct ladder_row *row = &u->rows[i];
 
-            find_places(up, u, row, x);
+            (void)find_places(up, u, row, x);
             if (row->erf[k] > 0)
                 fprintf(s->data, "%.10g %.6g %.10g %.10g\n", row->erf[k],
-                        (double)(u->count - i) + up[k], row->erf_lo[k], row->erf_hi[k]);
+                        (double)(u->count - i) + up[k] / high, row->erf_lo[k], row->erf_hi[k]);
             if (row->erf[k] > 0 && row->saturated[k])
                 fprintf(s->plot, "set arrow from %.10g, %.6g rto graph %.5f, 0 %s\n", row->erf[k],
-                        (double)(u->count - i) + up[k], ARROW / x->size, FRAME_ARROW);
+                        (double)(u->count - i) + up[k] / high, ARROW / x->size, FRAME_ARROW);
         }
         fputs("EOD\n", s->data);
     }
@@ -120,14 +123,13 @@ static int write_ladder(struct script *s, const void *figure, struct error *e)
     script_lines(s, u->threshold_count);
     struct layout l = {.panels = 1,
                        .columns = 1,
-                       .high = ROW * (double)u->count + ROW / 4.0,
                        .keeps_height = 1,
                        .left = 34 + widest,
                        .right = 40,
                        .above = 8,
                        .title = u->subtitle,
                        .key = &key};
-    double across = layout_across(&l, s), room = saturated ? ARROW + MARK : MARK,
+    double high = ROW, across = layout_across(&l, s), room = saturated ? ARROW + MARK : MARK,
            low = fmax(0.7, least / 1.3);
     struct axis x = axis_logarithmic('x', low,
                                      most * pow(fmax(most, 2 * low) / low, room / (across - room)),
@@ -135,6 +137,9 @@ static int write_ladder(struct script *s, const void *figure, struct error *e)
     struct verticals trained = {.count = 0};
     verticals_add_length(&trained, &x, u->train_length);
     l.lines = trained.lines;
+    for (size_t i = 0; i < u->count; i++)
+        high = fmax(high, find_places(up, u, &u->rows[i], &x));
+    l.high = high * (double)u->count + high / 4;
     if (layout_make(&l, s, e) != 0) {
         free(up);
         return -1;
@@ -149,7 +154,7 @@ static int write_ladder(struct script *s, const void *figure, struct error *e)
     script_row_ticks(s, u->count);
     verticals_draw(s, &trained, 0);
     write_rows(f, u);
-    write_marks(s, u, &x, up);
+    write_marks(s, u, &x, up, high);
     free(up);
     for (size_t k = 0; k < u->threshold_count; k++)
         script_add(s,

@@ -265,7 +265,7 @@ static int lay_panels(struct layout *l, const struct script *s, double head, dou
         return fail(e,
                     "--width %gmm: leaves no room in %s.gp (expected %.0fmm at least, or a smaller "
                     "--font-size)",
-                    y->width, s->stem, ceil((l->left + l->right + LEAST) / scale));
+                    y->width, s->stem, ceil((l->left + l->right + l->beside + LEAST) / scale));
     if (y->height > 0 && !(l->down >= least))
         return fail(e,
                     "--height %gmm: leaves no room in %s.gp (expected %.0fmm at least, or a "

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Units between points of neighbouring lines, if there is room, and from the frame. */
-static const double APART = 6, MARGIN = 16;
+static const double APART = 9, MARGIN = 16;
 
 static double apart(double size, size_t lines)
 {

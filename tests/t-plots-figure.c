@@ -292,6 +292,8 @@ static void marks_at_the_frame_are_counted(void **state)
     curves[3].erf = POSITIONS, curves[3].saturated = 1;
     script = script_of(folder, curves, 4);
     assert_int_equal(times(script, "set label times(3) at graph"), 2); /* in both panels */
+    assert_true(times(script, " left offset 0,-0.75 front boxed") == 1 &&
+                times(script, " right offset 0,0.75 front boxed") == 1); /* and inside them */
     assert_int_equal(times(script, " $mark1 using"), 2);
     assert_int_equal(times(script, " $mark2 using") + times(script, " $mark3 using") +
                          times(script, " $mark4 using"),

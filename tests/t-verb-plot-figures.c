@@ -90,6 +90,41 @@ static void marks_of_a_ladder_are_seen(void **state)
     free(script);
 }
 
+/* Five marks at one place stay within their row, clear of each other. */
+static void many_marks_stay_in_their_row(void **state)
+{
+    char text[512], *script;
+    size_t used = (size_t)sprintf(text, "model,segments,excluded,length,threshold,erf,erf_lo,"
+                                        "erf_hi,saturated,target,layer\n");
+    double before = 1.5, at;
+
+    (void)state;
+    for (int k = 0; k < 5; k++)
+        used += (size_t)sprintf(text + used, "a,4,0,2048,%g,%d,%d,%d,0,,\n",
+                                (double[]){0.5, 0.9, 0.95, 0.99, 0.999}[k], 2040 + k, 2040 + k,
+                                2040 + k);
+    scratch_write(base, "together.csv", text, strlen(text));
+    script_only("plot together.csv -o together --width 85mm");
+    script = script_of("together/ladder.gp");
+    for (int k = 1; k <= 5; k++) {
+        snprintf(text, sizeof text, "$threshold%d << EOD\n", k);
+        assert_int_equal(sscanf(strstr(script, text) + strlen(text), "%*d %lf", &at), 1);
+        assert_true(at > 0.5 && before - at >= (k == 1 ? 0.08 : 0.16));
+        before = at;
+    }
+    free(script);
+}
+
+/* A map of few heads says its numbers, in cells that have room. */
+static void fields_of_few_heads_are_numbers(void **state)
+{
+    (void)state;
+    script_only("plot all --figure heads -o numbers");
+    assert_has("numbers/heads.gp", "(sprintf(\"%.0f\", $3)) with labels tc rgb \"#FFFFFF\"");
+    expect("plot all --figure heads -o narrow --width 60mm --font-size 14", 1, "expected 86mm");
+    script_only("plot all --figure heads -o narrow --width 86mm --font-size 14");
+}
+
 /* Fields are compared where theory and measurement have a name in common; a theoretical one that
  * the length could not show is hollow, at the frame. */
 static void fields_are_compared_by_name(void **state)
@@ -137,6 +172,8 @@ static void layers_alike_are_one_line(void **state)
                                          models[m].trf[layer] + 20 * k, layer + 1);
     scratch_write(base, "layers.csv", text, strlen(text));
     script_only("plot layers.csv -o alike --figure epsilon");
+    assert_has("alike/epsilon.gp",
+               "title1 = 'Theoretical field over the share that it leaves out'");
     assert_has("alike/epsilon.gp", "label1 = 'same'\n");
     assert_has("alike/epsilon.gp", "label2 = 'differ, layers 1-2, 4'\n");
     assert_has("alike/epsilon.gp", "label3 = 'differ, layer 3'\n");
@@ -310,6 +347,7 @@ static void grids_end_within_a_page(void **state)
                 fail_msg("%s.gp with %s is %g mm high", figures[i], widths[w], mm);
             free(script);
         }
+        assert_lacks("paged/heads.gp", "with labels");
     }
     free(text);
     /* a heading is not split before a number */
@@ -321,10 +359,16 @@ static void grids_end_within_a_page(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_fits_are_bands),        cmocka_unit_test(grids_end_within_a_page),
-        cmocka_unit_test(layers_are_told_apart),      cmocka_unit_test(targets_are_side_by_side),
-        cmocka_unit_test(marks_of_a_ladder_are_seen), cmocka_unit_test(fields_are_compared_by_name),
-        cmocka_unit_test(layers_alike_are_one_line),  cmocka_unit_test(ratios_are_paired),
+        cmocka_unit_test(many_fits_are_bands),
+        cmocka_unit_test(grids_end_within_a_page),
+        cmocka_unit_test(layers_are_told_apart),
+        cmocka_unit_test(targets_are_side_by_side),
+        cmocka_unit_test(marks_of_a_ladder_are_seen),
+        cmocka_unit_test(fields_are_compared_by_name),
+        cmocka_unit_test(layers_alike_are_one_line),
+        cmocka_unit_test(ratios_are_paired),
+        cmocka_unit_test(many_marks_stay_in_their_row),
+        cmocka_unit_test(fields_of_few_heads_are_numbers),
         cmocka_unit_test(steps_are_in_order),
     };
 
