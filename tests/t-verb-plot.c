@@ -135,10 +135,11 @@ static const char *media_box(char *text, size_t size, char *pdf, size_t bytes)
 }
 
 /* Width and height of a picture in mm. */
-static void size_of_picture(double size[2], const char *folder, const char *format)
+static void size_of_picture(double size[2], const char *folder, const char *stem,
+                            const char *format)
 {
     size_t bytes;
-    char *picture = slurp(at("%s/erf.%s", folder, format), &bytes), *found = NULL;
+    char *picture = slurp(at("%s/%s.%s", folder, stem, format), &bytes), *found = NULL;
 
     assert_non_null(picture);
     if (strcmp(format, "png") == 0) {
@@ -184,10 +185,50 @@ static void sizes_are_those_asked_for(void **state)
             char folder[32];
 
             snprintf(folder, sizeof folder, "sized-%zu", w);
-            size_of_picture(size, folder, formats[f]);
+            size_of_picture(size, folder, "erf", formats[f]);
             if (!(fabs(size[0] - widths[w]) <= 0.3 && fabs(size[1] - 97) <= 0.3))
                 fail_msg("%s: %.2f x %.2f mm (expected %g x 97)", formats[f], size[0], size[1],
                          widths[w]);
+        }
+    }
+}
+
+/* Every kind of figure is as wide as was asked for and as high as its script says, to 0.5 mm in
+ * every format. */
+static void every_kind_has_its_size(void **state)
+{
+    static const struct {
+        const char *results, *stems;
+    } drawn[] = {
+        {"all", "erf layers targets attention heads validation ppl fields bias matrix fit"},
+        {"step-3 step-20 --figure steps", "steps"},
+        {"all/summary.csv", "ladder"},
+        {"epsilons --figure epsilon", "epsilon"},
+        {"gain --figure gain", "gain"},
+    };
+    static const char *const formats[] = {"svg", "pdf", "png"};
+    char stem[16], *script;
+    double size[2], high;
+    int length;
+
+    (void)state;
+    script_only("ppl none window --text text --context 8,16 --segments 9 --gain --quiet -o gain");
+    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++) {
+        succeed_drawn("plot %s -o kinds --width 84.7mm --format svg,pdf,png --force",
+                      drawn[i].results);
+        for (const char *p = drawn[i].stems; sscanf(p, " %15s%n", stem, &length) == 1;
+             p += length) {
+            script = slurp(at("kinds/%s.gp", stem), NULL);
+            assert_non_null(script);
+            assert_int_equal(sscanf(strstr(script, "\nheight_mm = "), "\nheight_mm = %lf", &high),
+                             1);
+            free(script);
+            for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+                size_of_picture(size, "kinds", stem, formats[f]);
+                if (!(fabs(size[0] - 84.7) <= 0.5 && fabs(size[1] - high) <= 0.5))
+                    fail_msg("%s.%s: %.2f x %.2f mm (expected 84.7 x %g)", stem, formats[f],
+                             size[0], size[1], high);
+            }
         }
     }
 }
@@ -488,6 +529,7 @@ int main(void)
         cmocka_unit_test(figures_are_those_of_the_run),
         cmocka_unit_test(options_are_applied),
         cmocka_unit_test(sizes_are_those_asked_for),
+        cmocka_unit_test(every_kind_has_its_size),
         cmocka_unit_test(a_missing_font_is_told),
         cmocka_unit_test(options_are_refused),
         cmocka_unit_test(texts_are_only_texts),
