@@ -12,6 +12,7 @@
 #include "io/system/file.h"
 #include "io/tensors/quantised.h"
 #include "io/torch/fairseq.h"
+#include "io/torch/litgpt.h"
 #include "io/torch/meta.h"
 #include "io/torch/nanogpt.h"
 #include "io/torch/neox.h"
@@ -192,6 +193,8 @@ static int read_folder(struct tensors *t, const char *folder, struct config **ow
     }
     if (meta_recognize(folder))
         return meta_read(t, folder, own, e);
+    if (litgpt_recognize(folder))
+        return litgpt_read(t, folder, own, e);
     if (neox_recognize(folder))
         return refuse_trainer(folder, e) ? -1 : neox_read(t, folder, own, e);
     if (adapter_alone(folder, e))

@@ -8,7 +8,8 @@
  * - fairseq transformer_rpe_lm, nanoGPT, llm.c's GPT-2, GGUF: tensors and description in one;
  * - a folder: config.json with model.safetensors, else its index and shards, else
  *   pytorch_model.bin, else its index and shards (the order of transformers), or Meta's params.json
- *   with consolidated.NN.pth, or a GPT-NeoX directory made by DeepSpeed.
+ *   with consolidated.NN.pth, or litgpt's lit_model.pth with model_config.yaml, or a GPT-NeoX
+ * directory made by DeepSpeed.
  *
  * Removes parts of names added by training code (io/checkpoint/wrappers.h).
  */

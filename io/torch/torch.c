@@ -1,5 +1,6 @@
 #include "io/torch/torch.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,12 +157,14 @@ static int by_key(const void *a, const void *b)
     return compare_text(storage_key(x->id), storage_key(y->id));
 }
 
-/* Key and count of a storage's id. */
+/* Key and count of a storage's id. The key is text; litgpt writes archives with numbers. */
 static int check_id(const struct torch_file *f, const struct pickle_value *id, size_t *count,
                     struct error *e)
 {
     const struct pickle_value *key = storage_key(id), *elements = id->items.item[4];
-    if (key->kind != PICKLE_TEXT || elements->kind != PICKLE_INTEGER || elements->integer < 0)
+    int numbered = !f->storages && key->kind == PICKLE_INTEGER && key->integer >= 0;
+    if ((key->kind != PICKLE_TEXT && !numbered) || elements->kind != PICKLE_INTEGER ||
+        elements->integer < 0)
         return fail(e, "%s: a storage has no key in text or no number of elements", f->path);
     *count = (size_t)elements->integer;
     return 0;
@@ -342,7 +345,8 @@ static int apply_view(struct extent *out, const struct torch_file *f, const stru
 static int find_extent(struct extent *out, const struct torch_file *f,
                        const struct pickle_value *storage, const char *name, struct error *e)
 {
-    char text[160];
+    char text[160], digits[24];
+    struct pickle_value number = {.kind = PICKLE_TEXT};
     size_t count = 0, bytes;
     if (storage->kind != PICKLE_STORAGE)
         return fail(e, "%s: tensor %s has %s for a storage", f->path, name,
@@ -352,6 +356,11 @@ static int find_extent(struct extent *out, const struct torch_file *f,
     out->type = type_of(class);
     if (check_id(f, id, &count, e))
         return -1;
+    if (key->kind == PICKLE_INTEGER) {
+        number.text.bytes = digits;
+        number.text.size = (size_t)snprintf(digits, sizeof digits, "%" PRId64, key->integer);
+        key = &number;
+    }
     if (!out->type && !untyped)
         return fail(e, "%s: tensor %s: its storage is of type %s, which is not supported", f->path,
                     name, pickle_describe(class, text));

@@ -13,6 +13,7 @@
 #include "io/tokenizer/gguf.h"
 #include "io/tokenizer/tokenizer.h"
 #include "io/torch/fairseq.h"
+#include "io/torch/litgpt.h"
 #include "io/torch/meta.h"
 #include "io/torch/nanogpt.h"
 #include "io/torch/neox.h"
@@ -259,14 +260,14 @@ int fuzz_torch(const uint8_t *data, size_t size)
     return accepted;
 }
 
-/* params.json, and the files of two ranks. */
-int fuzz_meta(const uint8_t *data, size_t size)
+/* The parts of the input as files of a folder that `recognize` must know and `read` reads. */
+static int fuzz_folder_of(const char *const *names, size_t files, const uint8_t *data, size_t size,
+                          int (*recognize)(const char *folder),
+                          int (*read)(struct tensors *t, const char *folder, struct config **own,
+                                      struct error *e))
 {
-    static const char *const names[] = {"params.json", "consolidated.00.pth",
-                                        "consolidated.01.pth"};
-    enum { FILES = sizeof names / sizeof *names };
-    struct fuzz_part parts[FILES];
-    size_t count = fuzz_split(parts, FILES, data, size);
+    struct fuzz_part parts[4];
+    size_t count = fuzz_split(parts, files, data, size);
     struct reading r = reading_begin();
     for (size_t i = 0; i < count; i++) {
         uint8_t *copy = (uint8_t *)fuzz_text(parts[i].data, parts[i].size);
@@ -274,9 +275,8 @@ int fuzz_meta(const uint8_t *data, size_t size)
         fuzz_write(names[i], copy, parts[i].size);
         free(copy);
     }
-    int result = meta_recognize(fuzz_folder())
-                     ? meta_read(r.tensors, fuzz_folder(), &r.own, &r.error)
-                     : fail(&r.error, "fuzz: not recognized");
+    int result = recognize(fuzz_folder()) ? read(r.tensors, fuzz_folder(), &r.own, &r.error)
+                                          : fail(&r.error, "fuzz: not recognized");
     if (result == 0)
         fuzz_read_tensors(r.tensors);
     config_close(r.own);
@@ -287,6 +287,20 @@ int fuzz_meta(const uint8_t *data, size_t size)
         unlink(path);
     }
     return result == 0;
+}
+
+/* params.json, and the files of two ranks. */
+int fuzz_meta(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = {"params.json", "consolidated.00.pth",
+                                        "consolidated.01.pth"};
+    return fuzz_folder_of(names, 3, data, size, meta_recognize, meta_read);
+}
+
+int fuzz_litgpt(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = {"model_config.yaml", "lit_model.pth"};
+    return fuzz_folder_of(names, 2, data, size, litgpt_recognize, litgpt_read);
 }
 
 int fuzz_yaml(const uint8_t *data, size_t size)

@@ -238,14 +238,27 @@ static void sow_neox(struct sower *w)
     }
 }
 
-static void sow_meta(struct sower *w)
+/* Files of a folder, in that order. */
+static void sow_folder(struct sower *w, const char *target, const char *folder,
+                       const char *const *names, size_t count)
 {
-    sower_file(w, GOLDENS "meta-llama2/params.json", SIZE_MAX);
-    sower_part(w);
-    sower_file(w, GOLDENS "meta-llama2/consolidated.00.pth", SIZE_MAX);
-    sower_part(w);
-    sower_file(w, GOLDENS "meta-llama2/consolidated.01.pth", SIZE_MAX);
-    sow(w, "meta", "llama2");
+    for (size_t i = 0; i < count; i++) {
+        char path[PATH_BYTES];
+        snprintf(path, sizeof path, GOLDENS "%s/%s", folder, names[i]);
+        if (i)
+            sower_part(w);
+        sower_file(w, path, SIZE_MAX);
+    }
+    sow(w, target, folder);
+}
+
+static void sow_folders(struct sower *w)
+{
+    static const char *const meta[] = {"params.json", "consolidated.00.pth", "consolidated.01.pth"},
+                             *const litgpt[] = {"model_config.yaml", "lit_model.pth"};
+    sow_folder(w, "meta", "meta-llama2", meta, 3);
+    sow_folder(w, "litgpt", "litgpt-neox", litgpt, 2);
+    sow_folder(w, "litgpt", "litgpt-llama", litgpt, 2);
 }
 
 /* The documents of yaml.json that are valid. */
@@ -340,7 +353,7 @@ int fuzz_seeds(const char *folder, struct error *e)
         sow(&w, "torch", torch[i]);
     }
     sow_neox(&w);
-    sow_meta(&w);
+    sow_folders(&w);
     sow_yaml(&w);
     sow_files(&w, "llmc", GOLDENS "torch/llmc-*.bin");
     sow_files(&w, "gguf", GOLDENS "gguf/phi*.gguf");

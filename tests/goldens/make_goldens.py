@@ -578,7 +578,7 @@ def main():
     if unknown:
         parser.error(f"unknown case {unknown[0]}")
     rows = [makers[name]() for name in names]
-    write_cases(rows, (lambda case: True) if options.only else (lambda case: case.startswith("example-")))
+    write_cases(rows, (lambda case: True) if options.only else (lambda case: case.startswith(("example-", "litgpt-"))))
 
 
 if __name__ == "__main__":
