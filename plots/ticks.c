@@ -9,9 +9,11 @@ enum {
     TICKS_MAX = 96,
     APART = 6,
     LINE_HEIGHT = 22,
+    RAISED = 8, /* what an exponent adds to it */
     FEW = 2,
     LONGEST = 6,
     MINOR_ROOM = 26,
+    DECADES = 12, /* more labels of powers show no more */
     MANY = 9999
 };
 
@@ -64,7 +66,8 @@ static double width_of(const struct ticks *t, double value)
 
 static double half_width(const struct ticks *t, double value)
 {
-    return t->axis->name == 'x' ? (width_of(t, value) + APART) / 2 : LINE_HEIGHT / 2.0;
+    return t->axis->name == 'x' ? (width_of(t, value) + APART) / 2
+                                : (LINE_HEIGHT + (t->powers ? RAISED : 0)) / 2.0;
 }
 
 /* 1 if a label at the value does not overlap the others. */
@@ -131,7 +134,8 @@ static double add_logarithmic(struct ticks *t)
     t->powers = has_long_label(a) && a->high >= 1000 * a->low;
     while (set < ALONE && !all_have_room(t, leading[set], counts[set], 10))
         set++;
-    while (set == ALONE && every < 1e30 && !all_have_room(t, leading[ALONE], 1, every))
+    while (set == ALONE && every < 1e30 &&
+           (!all_have_room(t, leading[ALONE], 1, every) || a->high > a->low * pow(every, DECADES)))
         every *= 10;
     if (set == 0 && a->high / a->low > 30)
         set = 1; /* enough, even with more room */

@@ -105,6 +105,21 @@ static void odd_axes_have_no_ticks(void **state)
         }
 }
 
+/* Powers above each other keep clear of the next one's exponent. */
+static void exponents_keep_clear(void **state)
+{
+    (void)state;
+    for (int size = 100; size < 1000; size += size / 8) {
+        struct axis a = axis_logarithmic('y', 50, 1e20, size);
+        struct found f = ticks_of(&a, 0);
+
+        assert_true(f.count > 1 && f.count <= 12 && f.powers == f.count);
+        for (int i = 1; i < f.count; i++)
+            if (place(&a, f.at[i]) - place(&a, f.at[i - 1]) < 29.9)
+                fail_msg("%d units: %s and %s overlap", size, f.label[i - 1], f.label[i]);
+    }
+}
+
 /* Four heads or layers are all named where four digits have room. */
 static void few_counts_are_all_named(void **state)
 {
@@ -261,9 +276,9 @@ static void lines_can_be_told_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(odd_axes_have_no_ticks),  cmocka_unit_test(few_counts_are_all_named),
-        cmocka_unit_test(labels_keep_clear),       cmocka_unit_test(labels_are_of_one_kind),
-        cmocka_unit_test(lines_can_be_told_apart),
+        cmocka_unit_test(odd_axes_have_no_ticks),   cmocka_unit_test(exponents_keep_clear),
+        cmocka_unit_test(few_counts_are_all_named), cmocka_unit_test(labels_keep_clear),
+        cmocka_unit_test(labels_are_of_one_kind),   cmocka_unit_test(lines_can_be_told_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
