@@ -45,7 +45,8 @@ static void refused(const char *name, const char *old, const char *new, const ch
 static void test_refused(void **state)
 {
     (void)state;
-    refused("neox", "", "loops: 3\n", "model_config.yaml: loops is not supported|litgpt's settings");
+    refused("neox", "", "loops: 3\n",
+            "model_config.yaml: loops is not supported|litgpt's settings");
     refused("neox", "latent_attention: null", "latent_attention: {q_lora_rank: 4}",
             "latent_attention is not supported");
     refused("neox", "norm_1: true", "norm_1: false", "parallel_residual is supported with norm_1");

@@ -56,8 +56,9 @@ static const struct layout common = {.hidden = "n_embd",
  * norms have no parameters. */
 static int choose_norms(struct layout *o, struct decoder *d, struct error *e)
 {
-    static const char *const classes[] = {"LayerNorm", "RMSNorm", NULL},
-                             *const extents[] = {"default", "olmo2", NULL};
+    static const char *const classes[] = {"LayerNorm", "RMSNorm", NULL}, *const extents[] = {
+                                                                             "default", "olmo2",
+                                                                             NULL};
     struct config *c = d->config;
     const char *name;
     int kind, extent, before[2], after[2];
@@ -143,9 +144,8 @@ static int marked(const json_t *list, int l)
     const json_t *one = json_array_get(list, (size_t)l);
     if (!list)
         return 1;
-    return json_is_integer(one) && json_integer_value(one) >> 1 == 0
-               ? (int)json_integer_value(one)
-               : -1;
+    return json_is_integer(one) && json_integer_value(one) >> 1 == 0 ? (int)json_integer_value(one)
+                                                                     : -1;
 }
 
 /* Windows by layer, as layer_types; those layers may have a base of their own. */
@@ -175,8 +175,7 @@ static int choose_windows(struct layout *o, struct decoder *d, long layers, stru
                         window < 0 ? "0 or 1" : "that of sliding_window_indices");
         }
         window = window && !(place && l % 2);
-        json_array_append_new(kinds,
-                              json_string(window ? "sliding_attention" : "full_attention"));
+        json_array_append_new(kinds, json_string(window ? "sliding_attention" : "full_attention"));
     }
     o->windows = WINDOWS_LISTED;
     if (local) {
@@ -228,8 +227,7 @@ static int choose_scaling(struct layout *o, struct decoder *d, struct error *e)
     if (!count && ratio == 1)
         return 0;
     out = json_pack("{s:s, s:o}", "rope_type", count == 4 ? "llama3" : "linear", "factor",
-                    count ? json_incref(json_object_get(adjustments, "factor"))
-                          : json_real(ratio));
+                    count ? json_incref(json_object_get(adjustments, "factor")) : json_real(ratio));
     for (int i = 1; out && count == 4 && i < 4; i++)
         json_object_set(out, i == 3 ? "original_max_position_embeddings" : known[i],
                         json_object_get(adjustments, known[i]));
@@ -271,11 +269,23 @@ static int refuse(const struct layout *o, struct decoder *d, struct error *e)
 }
 
 /* Names of settings that nobody reads, or that say nothing once all others are read. */
-static const char *const without_effect[] = {
-    "hf_config", "block_size", "padding_multiple", "vocab_size", "n_expert", "n_expert_per_token",
-    "n_expert_groups", "n_topk_groups", "n_topk_scores_per_group", "n_shared_expert",
-    "first_k_dense_replace", "moe_intermediate_size", "norm_topk_prob", "routed_scaling_factor",
-    "rope_indices", "sliding_window_layer_stride", NULL};
+static const char *const without_effect[] = {"hf_config",
+                                             "block_size",
+                                             "padding_multiple",
+                                             "vocab_size",
+                                             "n_expert",
+                                             "n_expert_per_token",
+                                             "n_expert_groups",
+                                             "n_topk_groups",
+                                             "n_topk_scores_per_group",
+                                             "n_shared_expert",
+                                             "first_k_dense_replace",
+                                             "moe_intermediate_size",
+                                             "norm_topk_prob",
+                                             "routed_scaling_factor",
+                                             "rope_indices",
+                                             "sliding_window_layer_stride",
+                                             NULL};
 
 static int read_litgpt(struct decoder *d, struct error *e)
 {
