@@ -3,6 +3,7 @@
 
 #include "io/checkpoint/checkpoint.h"
 #include "io/checkpoint/hub.h"
+#include "io/system/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,10 +183,13 @@ char *model_find(const char *model, struct progress *p, struct error *e)
 {
     char *path = folder_find(model, p, e), *file = NULL;
 
-    if (path && checkpoint_in_folder(&file, path, e) != 0) {
+    if (path && (checkpoint_in_folder(&file, path, e) != 0 ||
+                 (!file && checkpoint_last_step(&file, path, e) != 0))) {
         free(path);
         return NULL;
     }
+    if (file && strncmp(path_base(file), "checkpoint-", 11) == 0)
+        progress_message(p, "%s: the last step is read, %s", path, path_base(file));
     if (file) {
         free(path);
         path = file;

@@ -26,8 +26,9 @@ void model_arguments_free(struct model_argument *models, int count);
 
 /* The path of a model: MODEL if that exists, else the snapshot of ORG/NAME[@REVISION] in the local
  * cache (io/checkpoint/hub.h), which is reported to `p`; hf: before a name requests the cache. For
- * a folder in place of a single file (checkpoint_in_folder) the path of that file. NULL on failure;
- * caller frees. */
+ * a folder in place of a single file (checkpoint_in_folder) the path of that file, for one of
+ * several steps of training (checkpoint_last_step) that of the last, which is reported too. NULL on
+ * failure; caller frees. */
 char *model_find(const char *model, struct progress *p, struct error *e) MUST_USE;
 /* The same for a folder such as an adapter's, never replaced by a file in it. */
 char *folder_find(const char *folder, struct progress *p, struct error *e) MUST_USE;

@@ -57,6 +57,63 @@ static void test_content(void **state)
         }
 }
 
+/* The step with the greatest number, unless the folder has a model itself. */
+static void test_last_step(void **state)
+{
+    struct error e = {""};
+    const char *folder;
+    char *step;
+    (void)state;
+    assert_int_equal(mkdir(scratch_path(scratch_folder, "steps"), 0777), 0);
+    folder = strdup(scratch_path(scratch_folder, "steps"));
+    assert_non_null(folder);
+    assert_int_equal(checkpoint_last_step(&step, folder, &e), 0);
+    assert_null(step);
+    static const char *const names[] = {"checkpoint-500", "checkpoint-1000", "checkpoint-2x",
+                                        "checkpoint-90"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(mkdir(scratch_path(folder, names[i]), 0777), 0);
+    assert_int_equal(checkpoint_last_step(&step, folder, &e), 0);
+    assert_string_equal(step, scratch_path(folder, "checkpoint-1000"));
+    free(step);
+    scratch_write(folder, "adapter_config.json", "{}", 2);
+    assert_int_equal(checkpoint_last_step(&step, folder, &e), 0);
+    assert_null(step);
+    free((char *)folder);
+}
+
+/* Folders with files of these names (a slash at the end: a folder) are refused with the words. */
+static void test_trainers(void)
+{
+    static const struct {
+        const char *names[4], *words;
+    } cases[] = {
+        {{"z1/", "z1/zero_pp_rank_0_mp_rank_00_model_states.pt"}, "DeepSpeed|zero_to_fp32.py"},
+        {{"z2/", "z2/global_step5/",
+          "z2/global_step5/bf16_zero_pp_rank_0_mp_rank_00_optim_states.pt"},
+         "DeepSpeed|zero_to_fp32.py"},
+        {{"f1/", "f1/pytorch_model_fsdp_0/"},
+         "shards of FSDP, pytorch_model_fsdp_0|accelerate merge-weights pytorch_model_fsdp_0"},
+        {{"f2/", "f2/__0_0.distcp"}, "torch.distributed.checkpoint|dcp_to_torch"},
+        {{"t1/", "t1/torchtune_model_0.pt"}, "torchtune_model_0.pt in torchtune's own names"},
+        {{"t2/", "t2/model-00001-of-00001.bin"}, "FullModelHFCheckpointer"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct checkpoint c;
+        for (int k = 0; cases[i].names[k]; k++) {
+            const char *name = cases[i].names[k];
+            if (name[strlen(name) - 1] == '/')
+                assert_int_equal(mkdir(scratch_path(scratch_folder, name), 0777), 0);
+            else
+                scratch_write(scratch_folder, name, "", 0);
+        }
+        assert_int_equal(checkpoint_open(&c, scratch_path(scratch_folder, cases[i].names[0]), &e),
+                         -1);
+        assert_int_equal(check_message(cases[i].names[0], &e, cases[i].words), 0);
+    }
+}
+
 #define POINTER "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 4\n"
 
 static void test_refused(void **state)
@@ -128,6 +185,7 @@ static void test_refused(void **state)
                          -1);
         assert_int_equal(check_message("trainer", &e, "was saved by DeepSpeed|zero_to_fp32.py"), 0);
     }
+    test_trainers();
     /* other shards than tensors alone */
     copy_to(GOLDENS "llmc-f32.bin", "folder/shard");
     scratch_write(scratch_folder, "folder/i.json", "{\"weight_map\": {\"wte.weight\": \"shard\"}}",
@@ -312,6 +370,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_content),
                                        cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_which),
+                                       cmocka_unit_test(test_last_step),
                                        cmocka_unit_test(test_write),
                                        cmocka_unit_test(test_in_the_way),
                                        cmocka_unit_test(test_same_results)};

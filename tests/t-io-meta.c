@@ -83,9 +83,31 @@ static void test_refused(void **state)
     refused("another model's rank", sizes, "consolidated");
 }
 
+/* What torchtune saves of all ranks. */
+static void test_torchtune(void **state)
+{
+    static const char *const names[] = {"meta_model_2.pt", "meta_model_10.pt",
+                                        "model-00001-of-00001.bin"};
+    struct error e = {""};
+    struct checkpoint c;
+    (void)state;
+    clear();
+    put("params.json", GOLDENS "llama32/params.json");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        put(names[i], GOLDENS "llama32/consolidated.00.pth");
+        if (checkpoint_open(&c, scratch_folder, &e))
+            fail_msg("%s", e.text);
+        assert_non_null(strstr(tensors_notes(c.tensors), names[i]));
+        checkpoint_close(&c);
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        remove(scratch_path(scratch_folder, names[i]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_settings),
+                                       cmocka_unit_test(test_torchtune),
                                        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

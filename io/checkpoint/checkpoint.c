@@ -2,6 +2,7 @@
 
 #include "io/adapters/adapter.h"
 #include "io/checkpoint/index.h"
+#include "io/checkpoint/trainer.h"
 #include "io/checkpoint/wrappers.h"
 #include "io/containers/hdf_tensors.h"
 #include "io/containers/llmc.h"
@@ -143,33 +144,6 @@ static int is_in(const char *folder, const char *name, struct error *e)
     return there;
 }
 
-/* 1 if FOLDER/NAME is a configuration with a model_type. */
-static int is_configured(const char *folder, const char *name)
-{
-    struct error e;
-    char *path = path_join(folder, name, &e);
-    struct config *c = path && access(path, F_OK) == 0 ? config_open(path, &e) : NULL;
-    int found = c && config_has(c, "model_type");
-    config_close(c);
-    free(path);
-    return found;
-}
-
-/* DeepSpeed's files from transformers' Trainer have a config.json in the folder, or beside the
- * step's folder, and no GPT-NeoX settings. */
-static int refuse_trainer(const char *folder, struct error *e)
-{
-    if (!is_configured(folder, "config.json") && !is_configured(folder, "../config.json"))
-        return 0;
-    return fail(e,
-                "%s: was saved by DeepSpeed for training to continue, not as transformers loads a "
-                "model (expected model.safetensors: "
-                "`python zero_to_fp32.py . OUT --safe_serialization` in the folder that has this "
-                "script makes it; config.json goes "
-                "with it)",
-                folder);
-}
-
 static int read_folder(struct tensors *t, const char *folder, struct config **own, struct error *e)
 {
     /* a whole file before an index and its shards, which may be from an older save: the order of
@@ -191,12 +165,20 @@ static int read_folder(struct tensors *t, const char *folder, struct config **ow
         free(path);
         return result;
     }
+    if (path_exists(folder, "pytorch_model_fsdp.bin")) { /* all of it, gathered */
+        char *path = path_join(folder, "pytorch_model_fsdp.bin", e);
+        int result = path ? read_single(t, path, own, e) : -1;
+        free(path);
+        return result;
+    }
     if (meta_recognize(folder))
         return meta_read(t, folder, own, e);
     if (litgpt_recognize(folder))
         return litgpt_read(t, folder, own, e);
+    if (trainer_refuse(folder, e))
+        return -1;
     if (neox_recognize(folder))
-        return refuse_trainer(folder, e) ? -1 : neox_read(t, folder, own, e);
+        return neox_read(t, folder, own, e);
     if (adapter_alone(folder, e))
         return -1;
     return fail(e,

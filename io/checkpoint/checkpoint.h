@@ -34,6 +34,9 @@ void checkpoint_close(struct checkpoint *c);
  * it. Several GGUF
  * models are an error that names them. Caller frees. */
 int checkpoint_in_folder(char **file, const char *path, struct error *e) MUST_USE;
+/* In a folder of transformers' Trainer without a model of its own, checkpoint-N of the last step,
+ * else NULL. Caller frees. */
+int checkpoint_last_step(char **step, const char *folder, struct error *e) MUST_USE;
 /* From now on quantised tensors count as F32 (tensors_widen), and the description no longer calls
  * them quantised. */
 int checkpoint_widen(struct checkpoint *c, struct error *e) MUST_USE;

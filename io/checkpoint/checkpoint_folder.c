@@ -111,3 +111,32 @@ int checkpoint_in_folder(char **file, const char *path, struct error *e)
                                                             fail_memory(e, 1, path) : 0;
     return find_gguf(file, path, e);
 }
+
+int checkpoint_last_step(char **step, const char *folder, struct error *e)
+{
+    static const char *const models[] = {"model.safetensors",   "model.safetensors.index.json",
+                                         "pytorch_model.bin",   "pytorch_model.bin.index.json",
+                                         "adapter_config.json", "params.json",
+                                         "lit_model.pth",       "latest"};
+    long long last = -1, number;
+    char *end;
+    *step = NULL;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (path_exists(folder, models[i]))
+            return 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *entry; d && (entry = readdir(d));) {
+        if (strncmp(entry->d_name, "checkpoint-", 11) || entry->d_name[11] < '0' ||
+            entry->d_name[11] > '9')
+            continue;
+        number = strtoll(entry->d_name + 11, &end, 10);
+        last = *end == '\0' && number > last ? number : last;
+    }
+    if (d)
+        closedir(d);
+    if (last >= 0 && asprintf(step, "%s/checkpoint-%lld", folder, last) < 0) {
+        *step = NULL;
+        return fail_memory(e, 1, folder);
+    }
+    return 0;
+}

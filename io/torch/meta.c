@@ -4,6 +4,8 @@
 #include "io/torch/ranks.h"
 #include "io/torch/torch.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +17,33 @@ static void name_part(char name[32], size_t rank)
     snprintf(name, 32, "consolidated.%02zu.pth", rank);
 }
 
+/* What torchtune's FullModelMetaCheckpointer makes of all ranks: a file, which older releases name
+ * by the epoch; then the last. */
+static int name_whole(char name[64], const char *folder)
+{
+    long last = -1, epoch;
+    DIR *d = opendir(folder);
+    strcpy(name, "model-00001-of-00001.bin");
+    for (struct dirent *entry; d && (entry = readdir(d));) {
+        char *rest;
+        if (strncmp(entry->d_name, "meta_model_", 11) || !isdigit((unsigned char)entry->d_name[11]))
+            continue;
+        epoch = strtol(entry->d_name + 11, &rest, 10);
+        if (epoch > last && epoch < 1000000 && strcmp(rest, ".pt") == 0)
+            last = epoch;
+    }
+    if (d)
+        closedir(d);
+    if (last >= 0 && !path_exists(folder, name))
+        snprintf(name, 64, "meta_model_%ld.pt", last);
+    return path_exists(folder, name);
+}
+
 int meta_recognize(const char *folder)
 {
-    return path_exists(folder, "params.json") && path_exists(folder, "consolidated.00.pth");
+    char name[64];
+    return path_exists(folder, "params.json") &&
+           (path_exists(folder, "consolidated.00.pth") || name_whole(name, folder));
 }
 
 /* -- ranks -- */
@@ -67,8 +93,10 @@ static int read_ranks(struct tensors *t, const char *folder, size_t count, size_
     const struct mapped *first = NULL;
     int result = -1;
     for (size_t r = 0; r < count; r++) {
-        char name[32];
+        char name[64];
         name_part(name, r);
+        if (count == 1 && !path_exists(folder, name) && name_whole(name, folder))
+            store_note(t, "%s of torchtune is read", name);
         char *path = path_join(folder, name, e);
         const struct mapped *file = path ? store_map(t, path, e) : NULL;
         int bad = !file || (count > 1 && !(stores[r] = store_create(path, e))) ||
@@ -106,6 +134,7 @@ static int count_ranks(size_t *count, const char *folder, struct error *e)
                         folder, name);
         }
     }
+    *count += *count == 0; /* then torchtune's one file */
     return 0;
 }
 
@@ -212,6 +241,11 @@ static int complete(json_t *out, struct tensors *t, const char *folder, struct e
     const struct tensor *table = tensors_find(t, "tok_embeddings.weight"),
                         *head = tensors_find(t, "output.weight");
     int bad = 0;
+    if (tensors_find(t, "layers.0.sa_norm.scale"))
+        return fail(e,
+                    "%s: tensors have torchtune's own names (expected what its "
+                    "FullModelMetaCheckpointer or FullModelHFCheckpointer saves)",
+                    folder);
     if (!table || table->rank != 2 || table->shape[0] > 1 << 26)
         return fail(e, "%s: tensor 'tok_embeddings.weight' is missing or is not a matrix", folder);
     if (json_integer_value(json_object_get(out, "vocab_size")) < 1)

@@ -1,5 +1,5 @@
 /* Checkpoints as Meta publishes Llama: params.json and consolidated.NN.pth, one file for each
- * model-parallel rank. Private to io/.
+ * model-parallel rank, or all in the one file of torchtune. Private to io/.
  *
  * Sources: meta-llama/llama (llama/model.py), meta-llama/llama-models (models/llama3/model.py),
  * facebookresearch/fairscale (nn/model_parallel/layers.py). */
@@ -9,7 +9,8 @@
 #include "io/formats/json.h"
 #include "io/tensors/store.h"
 
-/* 1 if the folder has both. */
+/* 1 if the folder has both. In place of consolidated.00.pth there may be what torchtune saves:
+ * model-00001-of-00001.bin, or else the last meta_model_N.pt. */
 int meta_recognize(const char *folder);
 
 /* Reads it and finishes the store. Tensors have the names of the files; those of several ranks are
