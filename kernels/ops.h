@@ -104,6 +104,12 @@ enum activation {
 };
 #define ACTIVATION_LIMIT 7.0f
 
+/* xIELU (Huang, Schlag 2024), with numbers of its own in each layer: positive x^2 + linear x for x
+ * > 0, else negative (e^min(x, limit) - 1 - x) + linear x, with a limit just below 0. */
+struct xielu {
+    double positive, negative, linear, limit;
+};
+
 /* Pair p of the rotated dimensions of a head: (p, p + rotary_size / 2), or (2 p, 2 p + 1). */
 enum rotary_pairing { PAIRING_HALF, PAIRING_INTERLEAVED };
 
@@ -320,6 +326,13 @@ struct kernels {
                              const struct buffer *dy, const struct buffer *up,
                              const struct buffer *gate, enum activation kind, struct rows rows,
                              int width);
+    /* y[R, width] = xIELU(x[R, width]); y may be x. */
+    void (*xielu)(struct kernels *k, struct buffer *y, const struct buffer *x,
+                  const struct xielu *numbers, struct rows rows, int width);
+    /* dx[R, width] from dy; dx may be dy. */
+    void (*xielu_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                          const struct buffer *x, const struct xielu *numbers, struct rows rows,
+                          int width);
 
     /* -- experts: rows choose, are gathered by expert, multiplied, and combined -- */
     /* choice[R, chosen] = the experts of each row in ascending order, weights[R, chosen] theirs; a

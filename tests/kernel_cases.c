@@ -90,6 +90,7 @@ static struct outputs run(struct kernels *k, const struct any_case *c, int bound
     case OP_HEADS: return run_norm_heads(k, &c->heads, bounds);
     case OP_CLIP: return run_clip(k, &c->clip, bounds);
     case OP_ACTIVATION: return run_activation(k, &c->activation, bounds);
+    case OP_XIELU: return run_xielu(k, &c->xielu, bounds);
     case OP_EMBED: return run_embed(k, &c->rows, bounds);
     case OP_ROTATE: return run_rotate(k, &c->rows, bounds);
     case OP_SCALE_QUERIES: return run_scale_queries(k, &c->rows, bounds);
@@ -142,6 +143,10 @@ void describe(char text[300], const struct kernels *k, const struct any_case *c)
     case OP_ACTIVATION:
         snprintf(rest, left, "activation rows %d width %d kind %d gated %d alias %d size %g",
                  v->rows, v->width, v->kind, v->gated, v->alias, v->size);
+        break;
+    case OP_XIELU:
+        snprintf(rest, left, "xielu rows %d width %d alias %d size %g limit %g", c->xielu.rows,
+                 c->xielu.width, c->xielu.alias, c->xielu.size, c->xielu.numbers.limit);
         break;
     case OP_HEAD:
         snprintf(rest, left, "head width %d vocabulary %d bias %d soft-cap %g seed %g size %g",

@@ -11,6 +11,7 @@ enum op {
     OP_HEADS,
     OP_CLIP,
     OP_ACTIVATION,
+    OP_XIELU,
     OP_EMBED,
     OP_ROTATE,
     OP_SCALE_QUERIES,
@@ -39,6 +40,7 @@ struct any_case {
         struct heads_case heads;
         struct clip_case clip;
         struct activation_case activation;
+        struct xielu_case xielu;
         struct rows_case rows;
         struct head_case head;
         struct head_rows_case head_rows;

@@ -422,6 +422,37 @@ struct outputs run_activation(struct kernels *k, const struct activation_case *c
     return o;
 }
 
+struct outputs run_xielu(struct kernels *k, const struct xielu_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t each = (size_t)c->rows * (size_t)c->width, n = (size_t)c->segments * each;
+    struct rows rows = {c->segments, c->rows};
+    const struct xielu *numbers = &c->numbers;
+    double *x = random_segments(c->segments, c->first, each, 1, c->size),
+           *dy = random_segments(c->segments, c->first, each, 2, 1);
+    leave_limit(x, n, fabs(numbers->limit));
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n),
+                  *bdy = buffer_of(k, ROLE_ACTIVATION, dy, n),
+                  *by = c->alias ? bx : buffer_new(k, ROLE_ACTIVATION, n),
+                  *bdx = c->alias ? bdy : buffer_new(k, ROLE_ACTIVATION, n);
+    k->xielu_reverse(k, bdx, bdy, bx, numbers, rows, c->width);
+    k->xielu(k, by, bx, numbers, rows, c->width);
+    if (!c->alias) {
+        k->destroy(k, bx);
+        k->destroy(k, bdy);
+    }
+    struct output *y = kernel_collect(&o, k, "xielu y", by, each, bounds),
+                  *dx = kernel_collect(&o, k, "xielu dx", bdx, each, bounds);
+    for (size_t i = 0; bounds && i < n; i++) {
+        double z = fabs(x[i]), slope = 2 * numbers->positive * (x[i] > 0 ? z : 0) +
+                                       numbers->negative + fabs(numbers->linear);
+        y->bound[i] = 8 * (z * slope + numbers->negative * fabs(numbers->limit));
+        dx->bound[i] = 8 * fabs(dy[i]) * slope;
+    }
+    free(x), free(dy);
+    return o;
+}
+
 uint16_t *upper_halves(const double *values, size_t n)
 {
     uint16_t *out = allocate(n * sizeof *out);

@@ -62,6 +62,12 @@ struct activation_case {
     int gated, alias; /* alias: a is up, d_up is da */
     double size; /* inputs are below 2 size */
 };
+struct xielu_case {
+    int segments, first, rows, width;
+    int alias; /* y is x, dx is dy */
+    double size; /* inputs are below 2 size */
+    struct xielu numbers;
+};
 /* embed, rotate (forward, and forward then back), row_norms, tail and tail_reverse */
 struct rows_case {
     int segments, first, rows, positions, heads, head_size, rotary_size;
@@ -139,6 +145,7 @@ struct outputs run_norm_heads(struct kernels *k, const struct heads_case *c,
 struct outputs run_clip(struct kernels *k, const struct clip_case *c, int bounds); /* x, dx */
 struct outputs run_activation(struct kernels *k, const struct activation_case *c,
                               int bounds); /* a, d_up, d_gate */
+struct outputs run_xielu(struct kernels *k, const struct xielu_case *c, int bounds); /* y, dx */
 struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bounds); /* x */
 struct outputs run_rotate(struct kernels *k, const struct rows_case *c,
                           int bounds); /* turned, back */

@@ -113,6 +113,17 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                                     field(line, "size")};
         return run_activation(k, &c, bounds);
     }
+    if (!strcmp(op, "xielu")) {
+        struct xielu_case c = {S,
+                               0,
+                               whole_field(line, "rows"),
+                               whole_field(line, "width"),
+                               0,
+                               field(line, "size"),
+                               {field(line, "positive"), field(line, "negative"),
+                                field(line, "linear"), field(line, "limit")}};
+        return run_xielu(k, &c, bounds);
+    }
     if (!strcmp(op, "embed") || !strcmp(op, "moves")) {
         struct rows_case c = {S,
                               0,
@@ -215,7 +226,7 @@ static void test_goldens(void **state)
         outputs_free(&rounded);
     }
     fclose(file);
-    assert_int_equal(cases, 66);
+    assert_int_equal(cases, 68);
 }
 
 /* ---- forward against reverse ---- */

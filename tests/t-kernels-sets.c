@@ -191,6 +191,27 @@ static void test_activation(void **state)
             }
 }
 
+static void test_xielu(void **state)
+{
+    static const int sizes[][3] = {{1, 1, 1}, {3, 1, 63}, {2, 65, 257}}; /* segments, rows, width */
+    static const struct xielu numbers[] = {{0.8, 0.7, 0.5, -1e-6}, {1.7, 2.3, -0.3, -0.25}};
+    (void)state;
+    for (int i = 0; i < LENGTH(sizes) * 4; i++) {
+        const int *size = sizes[i / 4];
+        struct xielu_case c = {size[0], 0, size[1], size[2], 0, i & 2 ? 16 : 1, numbers[i & 1]};
+        struct xielu_case alias = c;
+        check_case(&(struct any_case){.op = OP_XIELU, .xielu = c});
+        alias.alias = 1;
+        for (int s = 0; s < set_count; s++) {
+            struct outputs apart = run_xielu(sets[s], &c, 0), over = run_xielu(sets[s], &alias, 0);
+            require_same("y = x and dx = dy", sets[s],
+                         &(struct any_case){.op = OP_XIELU, .xielu = alias}, &over, &apart, 0);
+            outputs_free(&apart);
+            outputs_free(&over);
+        }
+    }
+}
+
 static void test_rows(void **state)
 {
     static const struct rows_case cases[] = {
@@ -515,6 +536,7 @@ int main(void)
         cmocka_unit_test(test_norm_heads),
         cmocka_unit_test(test_clip),
         cmocka_unit_test(test_activation),
+        cmocka_unit_test(test_xielu),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_head),
         cmocka_unit_test(test_head_rows),

@@ -167,6 +167,29 @@ static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buff
                             smaller(SPAN, total - i));
 }
 
+static void xielu(struct kernels *k, struct buffer *y, const struct buffer *x,
+                  const struct xielu *numbers, struct rows rows, int width)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    size_t total = row_count(rows) * (size_t)width;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < total; i += SPAN)
+        v->xielu((float *)y->data + i, (const float *)x->data + i, numbers,
+                 smaller(SPAN, total - i));
+}
+
+static void xielu_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                          const struct buffer *x, const struct xielu *numbers, struct rows rows,
+                          int width)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    size_t total = row_count(rows) * (size_t)width;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < total; i += SPAN)
+        v->xielu_reverse((float *)dx->data + i, (const float *)dy->data + i,
+                         (const float *)x->data + i, numbers, smaller(SPAN, total - i));
+}
+
 static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows,
                    int heads, int width, int direction)
 {
@@ -210,6 +233,8 @@ void cpu_fill_rows(struct kernels *k)
     k->norm_heads_reverse = norm_heads_reverse;
     k->activate = activate;
     k->activate_reverse = activate_reverse;
+    k->xielu = xielu;
+    k->xielu_reverse = xielu_reverse;
     k->rotate = rotate;
     k->row_norms = row_norms;
 }

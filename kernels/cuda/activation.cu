@@ -205,8 +205,93 @@ static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buff
         run<float>(k, d_up, d_gate, dy, up, gate, kind, rows, width);
 }
 
+/* The numbers of an xIELU, in float. */
+struct xielu_floats {
+    float positive, negative, linear, limit;
+};
+
+/* xIELU's value at x, and its derivative in *slope. */
+__device__ static float xielu_at(float *slope, float x, const struct xielu_floats &n)
+{
+    if (x > 0) {
+        *slope = 2 * n.positive * x + n.linear;
+        return n.positive * x * x + n.linear * x;
+    }
+    float rest = expm1f(x < n.limit ? x : n.limit);
+    *slope = n.negative * (x < n.limit ? rest : -1.0f) + n.linear;
+    return n.negative * (rest - x) + n.linear * x;
+}
+
+/* y = xIELU(x), or with dy y = dy times its derivative. */
+template <int N, class T>
+__device__ static void xielu_vector(T *y, const T *dy, const T *x,
+                                    const struct xielu_floats &numbers, size_t at)
+{
+    float v[N], d[N], slope;
+    load_floats<N>(v, x + at);
+    if (dy)
+        load_floats<N>(d, dy + at);
+    for (int j = 0; j < N; j++) {
+        v[j] = xielu_at(&slope, v[j], numbers);
+        if (dy)
+            v[j] = d[j] * slope;
+    }
+    store_floats<N>(y + at, v);
+}
+
+template <class T>
+__global__ void __launch_bounds__(BLOCK)
+    xielu_elements(T *y, const T *dy, const T *x, struct xielu_floats numbers, size_t total)
+{
+    const int n = vector_of<T>::count;
+    size_t at = ((size_t)blockIdx.x * BLOCK + threadIdx.x) * n;
+    if (at + n <= total)
+        xielu_vector<n>(y, dy, x, numbers, at);
+    else
+        for (; at < total; at++)
+            xielu_vector<1>(y, dy, x, numbers, at);
+}
+
+template <class T>
+static void run_xielu(struct kernels *k, struct buffer *y, const struct buffer *dy,
+                      const struct buffer *x, const struct xielu *numbers, struct rows rows,
+                      int width)
+{
+    size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
+    struct xielu_floats n = {(float)numbers->positive, (float)numbers->negative,
+                             (float)numbers->linear, (float)numbers->limit};
+    if (total)
+        LAUNCH(xielu_elements<T>,
+               dim3((unsigned)cuda_divide_up(total, (size_t)vector_of<T>::count * BLOCK)),
+               dim3(BLOCK), 0, cuda_state(k)->stream, (T *)y->data,
+               dy ? (const T *)dy->data : (const T *)NULL, (const T *)x->data, n, total);
+}
+
+static void xielu(struct kernels *k, struct buffer *y, const struct buffer *x,
+                  const struct xielu *numbers, struct rows rows, int width)
+{
+    struct cuda_range range("xielu");
+    if (cuda_is_bf16(k, y))
+        run_xielu<bf16>(k, y, NULL, x, numbers, rows, width);
+    else
+        run_xielu<float>(k, y, NULL, x, numbers, rows, width);
+}
+
+static void xielu_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                          const struct buffer *x, const struct xielu *numbers, struct rows rows,
+                          int width)
+{
+    struct cuda_range range("xielu_reverse");
+    if (cuda_is_bf16(k, dy))
+        run_xielu<bf16>(k, dx, dy, x, numbers, rows, width);
+    else
+        run_xielu<float>(k, dx, dy, x, numbers, rows, width);
+}
+
 void cuda_fill_activation(struct kernels *k)
 {
     k->activate = activate;
     k->activate_reverse = activate_reverse;
+    k->xielu = xielu;
+    k->xielu_reverse = xielu_reverse;
 }

@@ -101,8 +101,51 @@ static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buff
     }
 }
 
+/* xIELU's value at x, and its derivative in *slope. */
+static double xielu_at(double *slope, double x, const struct xielu *n)
+{
+    if (x > 0) {
+        *slope = 2 * n->positive * x + n->linear;
+        return n->positive * x * x + n->linear * x;
+    }
+    *slope = n->negative * ((x < n->limit ? exp(x) : 0) - 1) + n->linear;
+    return n->negative * (expm1(x < n->limit ? x : n->limit) - x) + n->linear * x;
+}
+
+static void xielu(struct kernels *k, struct buffer *y, const struct buffer *x,
+                  const struct xielu *numbers, struct rows rows, int width)
+{
+    size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
+    const real *in = x->data;
+    real *out = y->data;
+    (void)k;
+#pragma omp parallel for
+    for (size_t i = 0; i < total; i++) {
+        double slope;
+        out[i] = (real)xielu_at(&slope, in[i], numbers);
+    }
+}
+
+static void xielu_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                          const struct buffer *x, const struct xielu *numbers, struct rows rows,
+                          int width)
+{
+    size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
+    const real *in = x->data, *d = dy->data;
+    real *out = dx->data;
+    (void)k;
+#pragma omp parallel for
+    for (size_t i = 0; i < total; i++) {
+        double slope;
+        xielu_at(&slope, in[i], numbers);
+        out[i] = (real)(d[i] * slope);
+    }
+}
+
 void fill_activation(struct kernels *k)
 {
+    k->xielu = xielu;
+    k->xielu_reverse = xielu_reverse;
     k->activate = activate;
     k->activate_reverse = activate_reverse;
 }

@@ -59,7 +59,7 @@ void fill_rows(struct kernels *k); /* embed, rotate, scale_queries, clip, clip_r
 void fill_move(struct kernels *k); /* copy, add, tail, tail_reverse, join */
 void fill_linear(struct kernels *k); /* linear, linear_reverse, linear_runs, linear_runs_reverse */
 void fill_norm(struct kernels *k); /* norm, norm_reverse, norm_heads, norm_heads_reverse */
-void fill_activation(struct kernels *k); /* activate, activate_reverse */
+void fill_activation(struct kernels *k); /* activate, xielu, and their reverse */
 void fill_experts(struct kernels *k); /* route, route_reverse, gather, combine, weigh_reverse */
 void fill_attention(struct kernels *k); /* attention_create, attention_free, attention,
                                            attention_reverse, attention_mass */

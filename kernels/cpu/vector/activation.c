@@ -108,6 +108,55 @@ INLINE void reverse(float *d_up, float *d_gate, const float *dy, const float *up
     }
 }
 
+/* e^x - 1 for x <= 0: its series near 0, whose next term is below 2e-8 of x at -1/2. */
+INLINE v_float less_one(v_float x)
+{
+    v_float q = v_fma(x, v_all(1 / 40320.0f), v_all(1 / 5040.0f));
+    q = v_fma(q, x, v_all(1 / 720.0f));
+    q = v_fma(q, x, v_all(1 / 120.0f));
+    q = v_fma(q, x, v_all(1 / 24.0f));
+    q = v_fma(q, x, v_all(1 / 6.0f));
+    q = v_fma(q, x, v_all(0.5f));
+    return v_select(x > -0.5f, v_fma(q, x * x, x), v_exp(x) - 1.0f);
+}
+
+/* xIELU's value at x, and its derivative in *slope. */
+INLINE v_float xielu(v_float *slope, v_float x, const struct xielu *n)
+{
+    const v_float positive = v_all((float)n->positive), negative = v_all((float)n->negative),
+                  linear = v_all((float)n->linear), limit = v_all((float)n->limit);
+    v_int above = x > 0.0f, under = x < limit;
+    v_float rest = less_one(v_select(under, x, limit));
+    *slope = v_select(above, v_fma(2.0f * positive, x, linear),
+                      v_fma(negative, v_select(under, rest, v_all(-1)), linear));
+    return v_fma(linear, x, v_select(above, positive * x * x, negative * (rest - x)));
+}
+
+void xielu_span(float *y, const float *x, const struct xielu *numbers, size_t count)
+{
+    v_float slope;
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH)
+        v_store(y + i, xielu(&slope, v_load(x + i), numbers));
+    if (i < count)
+        v_store_part(y + i, xielu(&slope, v_load_part(x + i, count - i), numbers), count - i);
+}
+
+void xielu_span_reverse(float *dx, const float *dy, const float *x, const struct xielu *numbers,
+                        size_t count)
+{
+    v_float slope;
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH) {
+        xielu(&slope, v_load(x + i), numbers);
+        v_store(dx + i, v_load(dy + i) * slope);
+    }
+    if (i < count) {
+        xielu(&slope, v_load_part(x + i, count - i), numbers);
+        v_store_part(dx + i, v_load_part(dy + i, count - i) * slope, count - i);
+    }
+}
+
 #define EACH_KIND(call) \
     switch (kind) { \
     case ACTIVATION_GELU: call(ACTIVATION_GELU); break; \

@@ -74,6 +74,9 @@ struct vector_kernels {
                      size_t count);
     void (*activate_reverse)(float *d_up, float *d_gate, const float *dy, const float *up,
                              const float *gate, enum activation kind, size_t count);
+    void (*xielu)(float *y, const float *x, const struct xielu *numbers, size_t count);
+    void (*xielu_reverse)(float *dx, const float *dy, const float *x, const struct xielu *numbers,
+                          size_t count);
 
     /* One head's rotated dimensions. half: x[pairs], x + pairs; cosine, sine [pairs]. interleaved:
      * cosine doubled, sine doubled with signs - +: [2 pairs]. */
@@ -124,6 +127,8 @@ extern const struct vector_kernels vector_kernels_avx512_bf16;
 #define norm_row_reverse VECTOR_NAME(norm_row_reverse)
 #define activate_span VECTOR_NAME(activate_span)
 #define activate_span_reverse VECTOR_NAME(activate_span_reverse)
+#define xielu_span VECTOR_NAME(xielu_span)
+#define xielu_span_reverse VECTOR_NAME(xielu_span_reverse)
 #define rotate_half_head VECTOR_NAME(rotate_half_head)
 #define rotate_interleaved_head VECTOR_NAME(rotate_interleaved_head)
 #define add_span VECTOR_NAME(add_span)
@@ -148,6 +153,9 @@ void activate_span(float *y, const float *up, const float *gate, enum activation
                    size_t count);
 void activate_span_reverse(float *d_up, float *d_gate, const float *dy, const float *up,
                            const float *gate, enum activation kind, size_t count);
+void xielu_span(float *y, const float *x, const struct xielu *numbers, size_t count);
+void xielu_span_reverse(float *dx, const float *dy, const float *x, const struct xielu *numbers,
+                        size_t count);
 void rotate_half_head(float *x, const float *cosine, const float *sine, size_t pairs,
                       float direction);
 void rotate_interleaved_head(float *x, const float *cosine, const float *sine, size_t pairs,

@@ -119,6 +119,15 @@ def activation(c):
     return {"a": a, "d_up": up.grad, **({"d_gate": gate.grad} if c["gated"] else {})}
 
 
+def xielu(c):
+    shape, limit = (c["rows"], c["width"]), abs(c["limit"])
+    x = segment_values(c["segments"], shape, 1, c["size"])
+    x = torch.where((x.abs() - limit).abs() < limit / 128, (limit * (1 + 1 / 32)) * x.sign(), x).requires_grad_()      # as leave_limit of tests/kernel_run.c
+    y = torch.where(x > 0, c["positive"] * x * x + c["linear"] * x, c["negative"] * (torch.expm1(torch.min(x, torch.tensor(c["limit"]))) - x) + c["linear"] * x)
+    y.backward(segment_values(c["segments"], shape, 2, 1))
+    return {"y": y, "dx": x.grad}
+
+
 def rotate(x, cosine, sine, pairing):
     """x [..., positions, heads, size]; cosine, sine [positions, pairs]."""
     pairs = cosine.shape[-1]
@@ -240,6 +249,8 @@ def main():
     for kind in range(len(ACTIVATIONS)):
         for gated in (0, 1):
             cases.append((activation, dict(segments=1, rows=2, width=17, kind=kind, gated=gated, size=8 if kind == CLAMPED else 4 if gated else 2)))
+    for numbers in (dict(positive=0.8, negative=0.7, linear=0.5, limit=-1e-6), dict(positive=1.7, negative=2.3, linear=-0.3, limit=-0.25)):
+        cases.append((xielu, dict(segments=2, rows=2, width=17, size=2, **numbers)))
     for pairing in (0, 1):
         for size, first in ((7, 0), (9, 3)):
             cases.append((rotation, dict(segments=2, rows=2, positions=9, heads=2, head_size=size, rotary_size=6, rotary_first=first, pairing=pairing)))
