@@ -97,7 +97,7 @@ void info_put_mlp(FILE *f, const struct decoder *d)
     for (int l = d->layers - 1; l >= 0; l--)
         b = d->blocks[l].experts.routing.experts ? b : &d->blocks[l];
     if (b)
-        fprintf(f, "%d, %s%s", d->mlp, activation_names[b->activation],
+        fprintf(f, "%d, %s%s", d->mlp, b->has_xielu ? "xielu" : activation_names[b->activation],
                 b->gate.weight.data ? ", gated" : "");
 }
 

@@ -25,9 +25,6 @@
 static const struct refusal refusals[] = {
     {"afmoe", ATTENTION_GATED},
     {"albert", ENCODER},
-    {"apertus", "its activation, xielu, has parameters of its own"},
-    {"apertus1p5", OTHER_INPUTS},
-    {"apertus1p5_text", "its activation, xielu, has parameters of its own"},
     {"axk2", ATTENTION_GATED},
     {"bailing_hybrid", LINEAR},
     {"bamba", STATES},

@@ -99,6 +99,8 @@ struct block {
     struct linear up, gate, down; /* gate: NULL data: not gated; up: NULL data: only experts */
     struct experts experts;
     enum activation activation; /* of MLP and experts */
+    int has_xielu; /* 1: the MLP has xielu instead */
+    struct xielu xielu;
     enum residual_wiring residual;
     int residual_from_norm; /* 1: the residual branch starts from n1's and n2's output (bloom's
                                apply_residual_connection_post_layernorm); sequential */

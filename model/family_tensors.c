@@ -249,6 +249,32 @@ int family_values(double *out, const struct decoder *d, size_t count, struct err
     return 0;
 }
 
+static double softplus(double x)
+{
+    return fmax(x, 0) + log1p(exp(-fabs(x)));
+}
+
+int family_xielu(struct block *b, const struct decoder *d, struct error *e, const char *format, ...)
+{
+    FORMAT_NAME(stem, format);
+    double positive, negative;
+    b->has_xielu = 1;
+    b->xielu = (struct xielu){.linear = 0.5, .limit = -1e-6};
+    if (family_values(&positive, d, 1, e, "%s.alpha_p", stem) ||
+        family_values(&negative, d, 1, e, "%s.alpha_n", stem))
+        return -1;
+    int rest = family_has(d, "%s.beta", stem) && family_has(d, "%s.eps", stem);
+    if (rest && (family_values(&b->xielu.linear, d, 1, e, "%s.beta", stem) ||
+                 family_values(&b->xielu.limit, d, 1, e, "%s.eps", stem)))
+        return -1;
+    if (b->xielu.limit > 0)
+        return fail(e, "%s: tensor '%s.eps' holds %g (expected a number up to 0)", d->path, stem,
+                    b->xielu.limit);
+    b->xielu.positive = softplus(positive);
+    b->xielu.negative = b->xielu.linear + softplus(negative);
+    return 0;
+}
+
 /* Compares numbers of any types; rows with equal bytes are not compared again. */
 static int is_same_matrix(const view *a, const view *b)
 {

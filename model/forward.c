@@ -159,7 +159,9 @@ static int forward_mlp(struct engine *g, int l, struct buffer *to, struct buffer
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
     struct rows rows = {batch, g->shape.queries[l]};
-    if (w->up.weight)
+    if (b->has_xielu)
+        k->xielu(k, g->a, s->up, &b->xielu, rows, mlp_width(b));
+    else if (w->up.weight)
         k->activate(k, g->a, s->up, w->gate.weight ? s->gate : NULL, b->activation, rows,
                     mlp_width(b));
     int apart = onto && onto != to, plain = w->up.weight && !w->shared_gate.weight;

@@ -12,6 +12,7 @@ struct reading {
     const char *prefix;
     double epsilon;
     enum activation activation;
+    int xielu; /* 1: instead of it */
     int norm_bias, qkv_bias, output_bias, mlp_bias, head_bias, head_norms, post_norms, parallel,
         scaled, single;
     enum fused fused;
@@ -68,6 +69,19 @@ static int read_sizes(struct reading *r)
     return 0;
 }
 
+static int read_activation(struct reading *r)
+{
+    const struct layout *o = r->layout;
+    const char *name = "";
+    if (o->xielu &&
+        config_string_or(r->d->config, o->activation, o->activation_absent, &name, r->e))
+        return -1;
+    r->xielu = strcmp(name, "xielu") == 0;
+    return r->xielu
+               ? 0
+               : family_activation(&r->activation, r->d, o->activation, o->activation_absent, r->e);
+}
+
 static int read_settings(struct reading *r)
 {
     const struct layout *o = r->layout;
@@ -79,7 +93,7 @@ static int read_settings(struct reading *r)
         get(&r->scaled, r, &o->scale_embedding) || get(&r->single, r, &o->multi_query) ||
         config_bool_or(c, "tie_word_embeddings", o->tied, &r->d->tied, r->e) ||
         (o->epsilon && config_real_or(c, o->epsilon, 0, 1, o->epsilon_absent, &r->epsilon, r->e)) ||
-        family_activation(&r->activation, r->d, o->activation, o->activation_absent, r->e) ||
+        read_activation(r) ||
         (o->norm_bias_key && config_bool_or(c, o->norm_bias_key, 1, &r->norm_bias, r->e)) ||
         (o->post_norms && config_bool_or(c, o->post_norms, 1, &r->post_norms, r->e)))
         return -1;
@@ -456,6 +470,9 @@ static int read_mlp(struct block *b, const struct reading *r)
     const struct names *names = &r->layout->names;
     size_t width = (size_t)r->d->hidden, inner = (size_t)r->d->mlp;
     b->activation = r->activation;
+    if (r->xielu &&
+        family_xielu(b, r->d, r->e, "%s%s.%d.mlp.act_fn", r->prefix, names->layers, r->block))
+        return -1;
     if (r->layout->experts && mixture_in_layer(&r->mixture, r->block)) {
         char stem[128];
         snprintf(stem, sizeof stem, "%s%s.%d", r->prefix, names->layers, r->block);

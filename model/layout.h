@@ -103,6 +103,7 @@ struct layout {
     int inner_times; /* default width of the MLP in multiples of the model's; 0: required */
     const char *inner_factor; /* key of that multiple, else inner_times, instead of `inner` */
     const char *activation, *activation_absent; /* activation NULL: the other in every model */
+    int xielu; /* 1: the activation may be xielu, whose numbers are tensors below mlp.act_fn */
     int grouped; /* 1: num_key_value_heads, or kv_heads */
     const char *kv_heads;
     int sized; /* 1: head_dim, and its default; 0: hidden / heads */

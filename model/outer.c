@@ -11,6 +11,7 @@
 #define OF(name, language) .type = name, .inner = language
 #define LEAVES_OUT(key, value) .leaves_out = key, .instead = value
 static const struct outer outers[] = {
+    {OF("apertus1p5", "apertus1p5_text")},
     {OF("aria", "aria_text")},
     {OF("aya_vision", "cohere2"), LEAVES_OUT("logit_scale", "1")},
     {OF("blip-2", "opt")},
@@ -96,6 +97,7 @@ const struct outer *outer_at(int i)
 static const struct {
     const char *type, *values;
 } left_out[] = {
+    {"apertus1p5_text", SIZES(266752, 4096, 14336, 32, 32, 32, 65536)},
     {"aria_text", SIZES(32000, 4096, 4096, 32, 32, 32, 2048)},
     {"cohere2", SIZES(256000, 8192, 22528, 40, 64, 64, 8192)},
     {"exaone4", SIZES(102400, 4096, 16384, 32, 32, 32, 2048)},

@@ -121,11 +121,13 @@ static int reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct 
         k->weigh_reverse(k, g->d_weights, g->a, g->da_gate, NULL, s->shared_weight,
                          (size_t)rows.segments * (size_t)rows.count, width);
     }
-    if (own) {
+    if (b->has_xielu)
+        k->xielu_reverse(k, g->a, g->a, s->up, &b->xielu, rows, width);
+    else if (own)
         k->activate_reverse(k, g->a, gate ? g->da_gate : NULL, g->a, s->up, gate, b->activation,
                             rows, width);
+    if (own)
         k->linear_reverse(k, g->y, g->a, w->up.weight, rows, 0);
-    }
     if (gate)
         k->linear_reverse(k, g->y, g->da_gate, w->gate.weight, rows, 1);
     if (w->shared_gate.weight) {

@@ -200,6 +200,23 @@ static int finish_iquestcoder(struct decoder *d, struct error *e)
     return family_only(d, "use_sliding_window", 0, 0, e);
 }
 
+/* Settings of published files that its code does not read. With output_vocab_size the head has rows
+ * for the first tokens alone, those of text; the rest are of images and sound. */
+static int finish_apertus(struct decoder *d, struct error *e)
+{
+    long head;
+    if (family_only(d, "qk_norm", 1, 1, e) || family_only(d, "post_norm", 0, 0, e) ||
+        family_only(d, "mlp_bias", 0, 0, e) ||
+        config_int_or(d->config, "output_vocab_size", 1, d->vocabulary, d->vocabulary, &head, e))
+        return -1;
+    if (head < d->vocabulary && d->tied)
+        return fail(e, "%s: output_vocab_size %ld with a tied head (expected one or the other)",
+                    config_path(d->config), head);
+    d->vocabulary = (int)head;
+    d->embedding = view_rows(d->embedding, 0, (size_t)head);
+    return 0;
+}
+
 static const struct layout llama = {LLAMA(1e-6),
                                     .names = {LLAMA_NAMES},
                                     ACTIVATION("hidden_act", "silu"),
@@ -338,6 +355,17 @@ static const struct layout granite = {LLAMA(1e-6),
                                              KEY("mlp_bias")),
                                       .rope = {ROTARY_WHOLE},
                                       .finish = finish_granite};
+static const struct layout apertus = {LLAMA(1e-5),
+                                      .names = {FRAME_WITHOUT_NORM, SPLIT, OUTPUT, QK_NORMS,
+                                                .attention_norm = "attention_layernorm",
+                                                .mlp_norm = "feedforward_layernorm",
+                                                .up = "mlp.up_proj", .down = "mlp.down_proj"},
+                                      .head_norms = YES,
+                                      ACTIVATION("hidden_act", "xielu"),
+                                      .xielu = 1,
+                                      BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                      .rope = {ROTARY_WHOLE, .required = 1, .theta_default = 12e6},
+                                      .finish = finish_apertus};
 static const struct layout gemma3_text = {
     LLAMA(1e-6),
     .names = {LLAMA_FRAME, FOUR_NORMS, SPLIT, OUTPUT, GATED, QK_NORMS},
@@ -587,6 +615,8 @@ static const char *const bases[] = {"layer_rope_theta", "num_key_value_heads",
                                     "partial_rotary_factor", "head_dim", NULL};
 static const char *const of_hunyuan[] = {"eod_token_id", "pretraining_tp", NULL};
 static const char *const none[] = {NULL};
+static const char *const of_apertus[] = {"output_vocab_size", "num_key_value_heads",
+                                         "partial_rotary_factor", "head_dim", NULL};
 static const char *const of_iquestcoder[] = {
     "clip_qkv", "use_sliding_window", "num_key_value_heads", "partial_rotary_factor", "head_dim",
     NULL};
@@ -615,6 +645,13 @@ const struct family families_llama_like[] = {
     {ROW(glm4), .harmless = training, .nullable = kv_heads},
     {ROW(ernie4_5), .harmless = training, .nullable = heads},
     {ROW(helium), .harmless = training, .nullable = heads_of_size},
+    {ROW(apertus), .harmless = training, .nullable = heads},
+    {.name = "apertus1p5_text",
+     .model_types = {"apertus1p5_text"},
+     .layout = &apertus,
+     .ignored_suffixes = {".rotary_emb.inv_freq"},
+     .harmless = training,
+     .nullable = of_apertus},
     {ROW(granite), .harmless = training, .nullable = heads},
     {ROW(gemma3_text), .harmless = of_gemma3, .nullable = of_size},
     {ROW(smollm3), .harmless = training, .nullable = listed},

@@ -27,6 +27,7 @@ from safetensors.torch import load_file, save_file
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
+from transformers.activations import XIELUActivation
 
 import oracle
 import outer_models
@@ -73,6 +74,10 @@ class Widen(TorchFunctionMode):
         def wide(value):
             return torch.float64 if value is torch.float32 else value
         return function(*tree_map(wide, args), **tree_map(wide, kwargs or {}))
+
+
+# models make one in the default type, bfloat16, drop it, and make the one they use
+XIELUActivation.__init__.__defaults__ = tuple(torch.float64 if value is torch.bfloat16 else value for value in XIELUActivation.__init__.__defaults__)
 
 
 class RefuseNarrow(TorchDispatchMode):
@@ -128,6 +133,12 @@ def random_weight(name, shape, config, rng):
         value *= 2
     elif name.endswith("bias"):
         value *= 0.2
+    elif name.endswith(("act_fn.alpha_p", "act_fn.alpha_n")):
+        pass
+    elif name.endswith("act_fn.beta"):
+        value = 0.5 + 0.2 * value
+    elif name.endswith("act_fn.eps"):
+        value = -0.05 * np.abs(value)
     elif is_norm:
         value = (0 if config.get_text_config().model_type in ("gemma", "gemma2", "gemma3_text", "nemotron", "vaultgemma") else 1) + 0.3 * value
     elif any(part in name for part in ("wte", "wpe", "embed", "lm_head", "output_projection")):
@@ -138,14 +149,18 @@ def random_weight(name, shape, config, rng):
             value *= ROUTER_GAIN
         for part in fused_queries_and_keys(name, value, config):
             part *= QK_GAIN
-    return torch.from_numpy(value.astype(np.float32))
+    return torch.from_numpy(np.asarray(value, dtype=np.float32))
+
+
+def stored_buffers(model):
+    """Buffers that files have and that change the model."""
+    return [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(("e_score_correction_bias", "act_fn.beta", "act_fn.eps"))]
 
 
 def random_state(model, case, rng):
     """Values of every parameter (a tied one once), rounded to the stored type."""
-    buffers = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith("e_score_correction_bias")]
     state = {name: random_weight(name, tuple(parameter.shape), model.config.get_text_config(), rng).to(case.stored)
-             for name, parameter in sorted([*model.named_parameters(), *buffers])}
+             for name, parameter in sorted([*model.named_parameters(), *stored_buffers(model)])}
     return {name: value * getattr(case, "gain", 1.0) if name.endswith("experts.gate_up_proj") else value for name, value in state.items()}
 
 
@@ -218,6 +233,7 @@ class FamilyOracle:
         try:
             with Widen(), RefuseNarrow():
                 config = AutoConfig.from_pretrained(folder)
+                config.dtype = torch.float64        # some modules ask for it
                 make = outer_models.build if case.outer else AutoModelForCausalLM.from_config
                 model = make(config, attn_implementation=case.attention, experts_implementation="eager", dtype=torch.float64)
         finally:
@@ -294,7 +310,7 @@ def make_family_case(case):
     rng, folder = generator(case.name), fresh_folder(case.name)
     state = write_family_checkpoint(case, folder, rng)
     model = FamilyOracle(case, folder, state)
-    tokens = draw_tokens(rng, case.segments, case.length, case.config["vocab_size"])
+    tokens = draw_tokens(rng, case.segments, case.length, case.config.get("output_vocab_size") or case.config["vocab_size"])
     norm, logprob = expected_of(model.log_probability, model.table, tokens, case.cone, rng, case.name)
     if case.rewrite:
         case.rewrite(folder)

@@ -38,11 +38,11 @@ import random_dense
 import random_latents
 import random_mixtures
 from family_cases import as_baichuan, as_baichuan2_13b, as_exaone, as_internlm2
-from make_goldens import random_weight
+from make_goldens import random_weight, stored_buffers
 from random_settings import Draw
 from transformers_oracle import model_of, oracle
 
-FAMILIES = ("arcee", "aria_text", "axk1", "baichuan", "baichuan2", "biogpt", "bloom", "cohere", "cohere2", "ctrl", "cwm", "dbrx", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots1", "ernie4_5_moe", "exaone", "exaone4", "exaone_moe", "falcon", "flex_olmo", "flint", "gemma2",
+FAMILIES = ("apertus", "apertus1p5_text", "arcee", "aria_text", "axk1", "baichuan", "baichuan2", "biogpt", "bloom", "cohere", "cohere2", "ctrl", "cwm", "dbrx", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots1", "ernie4_5_moe", "exaone", "exaone4", "exaone_moe", "falcon", "flex_olmo", "flint", "gemma2",
             "gemma3_text", "glm4", "glm4_moe", "glm4_moe_lite", "glm_moe_dsa", "glm4v_moe_text", "glm4v_text", "gpt2", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite_swa", "granitemoe", "granitemoe_swa",
             "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "internlm2", "internlm3", "iquestcoder", "jais2", "llama", "mellum", "minicpm3", "minimax_m2",
             "ministral", "ministral3", "mistral", "mistral4", "mixtral", "mpt", "nanochat", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "openai-gpt", "opt", "persimmon",
@@ -135,8 +135,8 @@ def wrapped(d, config, outer):
 
 def random_state(model, stored, rng):
     """Values of every parameter (a tied one once), rounded to the stored type."""
-    state, corrections = {}, [(name, buffer) for name, buffer in model.named_buffers() if name.endswith("e_score_correction_bias")]
-    for name, parameter in sorted([*model.named_parameters(), *corrections]):
+    state = {}
+    for name, parameter in sorted([*model.named_parameters(), *stored_buffers(model)]):
         value = random_weight(name, tuple(parameter.shape), model.config.get_text_config(), rng)
         if value.dim() == 2 and re.search(r"(q_proj|q_b_proj|k_proj|c_attn|Wqkv|query_key_value)\.weight$", name):
             value = value * QK_GAIN
@@ -154,7 +154,7 @@ def write_case(d, family, folder, length):
     config = draw_configuration(d, family, length)
     as_drawn, stored = d.chance(0.6) and family not in FROM_LLAMA, d.pick(torch.float32, torch.float32, torch.bfloat16, torch.float16)
     bare = family in ("gpt2", "bloom", "mpt", "gptj", "falcon") and d.chance(0.2)
-    path, vocabulary = os.path.join(folder, "config.json"), config.get("text_config", config)["vocab_size"]
+    path, vocabulary = os.path.join(folder, "config.json"), config.get("output_vocab_size") or config.get("text_config", config)["vocab_size"]
     tokens = d.rng.integers(0, vocabulary, (2, length)).astype(np.int32)
     np.save(os.path.join(folder, "tokens.npy"), tokens)
     with open(path, "w") as file:

@@ -201,6 +201,21 @@ def draw_phi(d, layers, length):
     return config
 
 
+def draw_apertus(d, layers, length):
+    config = grouped(d, length)
+    if d.chance(0.8):
+        config["hidden_act"] = "xielu"
+    d.put(config, "qk_norm", 0.1, True)
+    d.put(config, "post_norm", 0.1, False)
+    return biased(d, config, "attention_bias")
+
+
+def draw_apertus1p5_text(d, layers, length):
+    config = draw_apertus(d, layers, length)
+    d.put(config, "output_vocab_size", 0.6, 11, 7, None)
+    return config
+
+
 def draw_arcee(d, layers, length):
     return biased(d, grouped(d, length), "attention_bias", "mlp_bias")
 

@@ -31,7 +31,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 
 import outer_models
 from family_cases import FAMILY_CASES
-from make_goldens import draw_tokens, generator, random_weight
+from make_goldens import draw_tokens, generator, random_weight, stored_buffers
 from random_configurations import measure
 from transformers_oracle import model_of, oracle
 
@@ -84,8 +84,7 @@ def write_folder(name, arguments, stored, folder, form, rng):
     """The folder; returns the weights by their names in memory."""
     model = build(name, arguments)
     settings = model.config.get_text_config()
-    corrections = [(at, buffer) for at, buffer in model.named_buffers() if at.endswith("e_score_correction_bias")]
-    state = {at: random_weight(at, tuple(value.shape), settings, rng).to(stored) for at, value in sorted([*model.named_parameters(), *corrections])}
+    state = {at: random_weight(at, tuple(value.shape), settings, rng).to(stored) for at, value in sorted([*model.named_parameters(), *stored_buffers(model)])}
     model.load_state_dict(state, strict=False)
     model.to(stored).save_pretrained(folder, save_original_format=form != "in memory", max_shard_size="10KB" if form == "in shards" else "1GB")
     if form == "as a .bin":
@@ -111,7 +110,7 @@ def truth(name, folder, state, stored, tokens):
 def judge(reach, name, label, arguments, stored, form, folder):
     rng = generator(f"saved {name} {label} {form == 'in memory'}")
     state = write_folder(name, arguments, stored, folder, form, rng)
-    vocabulary = arguments["vocab_size"]
+    vocabulary = arguments.get("output_vocab_size") or arguments["vocab_size"]
     tokens = draw_tokens(rng, 2, min(LENGTH, 1 + arguments.get("n_positions", arguments.get("max_position_embeddings", LENGTH))), vocabulary)
     np.save(os.path.join(folder, "tokens.npy"), tokens)
     norms, logprobs = truth(name, folder, state, stored, tokens)

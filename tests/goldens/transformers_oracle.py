@@ -11,6 +11,7 @@ from make_goldens import RefuseNarrow, Widen
 
 def model_of(folder, **settings):
     config = transformers.AutoConfig.from_pretrained(folder)
+    config.dtype = settings.get("dtype", config.dtype)      # some modules ask for it
     falcon_alibi = config.model_type == "falcon" and config.alibi
     # the eager code of Falcon adds its ALiBi twice, and the SDPA code of Gemma 2 leaves its caps out
     return transformers.AutoModelForCausalLM.from_config(config, attn_implementation="sdpa" if falcon_alibi else "eager", experts_implementation="eager", **settings)
