@@ -64,6 +64,7 @@ static void test_settings(void **state)
 
 static void test_refused(void **state)
 {
+    struct error e = {""};
     static const char *const sizes = "{\"dim\": 16, \"n_layers\": 2, \"n_heads\": 4}";
     (void)state;
     clear();
@@ -75,6 +76,10 @@ static void test_refused(void **state)
     refused("a factor of 0",
             "{\"dim\": 16, \"n_layers\": 2, \"n_heads\": 4, \"ffn_dim_multiplier\": 0}",
             "ffn_dim_multiplier");
+    assert_int_equal(checkpoint_open(&(struct checkpoint){0},
+                                     scratch_path(scratch_folder, "consolidated.00.pth"), &e),
+                     -1);
+    assert_int_equal(check_message("a part", &e, "expected the folder as the path"), 0);
     put("consolidated.03.pth", GOLDENS "llama2/consolidated.01.pth");
     refused("a gap", sizes, "consolidated.02.pth is missing");
     clear();

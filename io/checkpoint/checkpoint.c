@@ -124,6 +124,20 @@ static int read_shard(struct tensors *t, const char *path, struct error *e)
     return read_file(t, path, NULL, e);
 }
 
+/* 1 if the file is a part of what only its folder is. */
+static int refuse_part(const char *path, struct error *e)
+{
+    const char *name = path_base(path), *dot = strrchr(name, '.');
+    char *folder = name > path ? strndup(path, (size_t)(name - path)) : strdup(".");
+    int part = folder && dot && strcmp(dot, ".pth") == 0 &&
+               ((strncmp(name, "consolidated.", 13) == 0 && path_exists(folder, "params.json")) ||
+                (strcmp(name, "lit_model.pth") == 0 && path_exists(folder, "model_config.yaml")));
+    free(folder);
+    if (part)
+        fail(e, "%s: is a part of the model in its folder (expected the folder as the path)", path);
+    return part;
+}
+
 /* A single file for the whole checkpoint: an index, or tensors. */
 static int read_single(struct tensors *t, const char *path, struct config **own, struct error *e)
 {
@@ -132,6 +146,8 @@ static int read_single(struct tensors *t, const char *path, struct config **own,
         return -1;
     if (container == CONTAINER_INDEX)
         return index_read(t, path, read_shard, e);
+    if (refuse_part(path, e))
+        return -1;
     return read_file(t, path, own, e) || store_finish(t, e) ? -1 : 0;
 }
 
@@ -172,7 +188,9 @@ static int read_folder(struct tensors *t, const char *folder, struct config **ow
         return result;
     }
     if (meta_recognize(folder))
-        return meta_read(t, folder, own, e);
+        return meta_read(t, folder, own, e) || wrappers_remove(t, e) || meta_complete(t, *own, e)
+                   ? -1
+                   : 0;
     if (litgpt_recognize(folder))
         return litgpt_read(t, folder, own, e);
     if (trainer_refuse(folder, e))

@@ -213,19 +213,21 @@ static json_t *translate(struct config *c, size_t *hidden, struct error *e)
 
 /* The scaling of rotary positions whose numbers the code has. Meta's files of Llama 3.1, 3.2 and
  * 3.3 say use_scaled_rope alike; 3.2, whose head is its embedding, divides by 32. */
-static int complete_scaling(json_t *out, struct tensors *t, int tied)
+static int complete_scaling(struct tensors *t, struct config *c, int tied, struct error *e)
 {
-    int scaled = json_is_true(json_object_get(out, "use_scaled_rope")),
-        bad = json_object_del(out, "use_scaled_rope");
+    int scaled;
+    if (config_bool_or(c, "use_scaled_rope", 0, &scaled, e) ||
+        config_remove(c, "use_scaled_rope", e))
+        return -1;
     if (!scaled)
-        return bad;
+        return 0;
     store_note(t, "use_scaled_rope is read as Llama %s has it, factor %d: the head is %s",
                tied ? "3.2" : "3.1", tied ? 32 : 8, tied ? "the embedding" : "not the embedding");
-    return bad | json_object_set_new(out, "rope_scaling",
-                                     json_pack("{s:s, s:f, s:f, s:f, s:i}", "rope_type", "llama3",
-                                               "factor", tied ? 32.0 : 8.0, "low_freq_factor", 1.0,
-                                               "high_freq_factor", 4.0,
-                                               "original_max_position_embeddings", 8192));
+    return config_set(c, "rope_scaling",
+                      json_pack("{s:s, s:f, s:f, s:f, s:i}", "rope_type", "llama3", "factor",
+                                tied ? 32.0 : 8.0, "low_freq_factor", 1.0, "high_freq_factor", 4.0,
+                                "original_max_position_embeddings", 8192),
+                      e);
 }
 
 static int are_same(const struct tensor *a, const struct tensor *b)
@@ -235,24 +237,25 @@ static int are_same(const struct tensor *a, const struct tensor *b)
            ranks_are_equal(&(struct ranks){.parts = {a, b}, .count = 2});
 }
 
-/* What only the tensors say: the vocabulary of Llama 1 and 2, and whether there is a head. */
-static int complete(json_t *out, struct tensors *t, const char *folder, struct error *e)
+int meta_complete(struct tensors *t, struct config *c, struct error *e)
 {
     const struct tensor *table = tensors_find(t, "tok_embeddings.weight"),
                         *head = tensors_find(t, "output.weight");
-    int bad = 0;
+    long vocabulary;
     if (tensors_find(t, "layers.0.sa_norm.scale"))
         return fail(e,
                     "%s: tensors have torchtune's own names (expected what its "
                     "FullModelMetaCheckpointer or FullModelHFCheckpointer saves)",
-                    folder);
+                    tensors_path(t));
     if (!table || table->rank != 2 || table->shape[0] > 1 << 26)
-        return fail(e, "%s: tensor 'tok_embeddings.weight' is missing or is not a matrix", folder);
-    if (json_integer_value(json_object_get(out, "vocab_size")) < 1)
-        bad |= json_object_set_new(out, "vocab_size", json_integer((json_int_t)table->shape[0]));
-    bad |= json_object_set_new(out, "tie_word_embeddings", json_boolean(!head));
-    bad |= complete_scaling(out, t, !head || are_same(table, head));
-    return bad ? fail_memory(e, 64, folder) : 0;
+        return fail(e, "%s: tensor 'tok_embeddings.weight' is missing or is not a matrix",
+                    tensors_path(t));
+    if (config_int(c, "vocab_size", -1, 1 << 26, &vocabulary, e) ||
+        (vocabulary < 1 &&
+         config_set(c, "vocab_size", json_integer((json_int_t)table->shape[0]), e)) ||
+        config_set(c, "tie_word_embeddings", json_boolean(!head), e))
+        return -1;
+    return complete_scaling(t, c, !head || are_same(table, head), e);
 }
 
 int meta_read(struct tensors *t, const char *folder, struct config **own, struct error *e)
@@ -265,8 +268,7 @@ int meta_read(struct tensors *t, const char *folder, struct config **own, struct
     struct config *params = text ? config_from_text(path, text, size, e) : NULL;
     json_t *out = params ? translate(params, &hidden, e) : NULL;
     int result = out && count_ranks(&count, folder, e) == 0 &&
-                         read_ranks(t, folder, count, hidden, e) == 0 && store_finish(t, e) == 0 &&
-                         complete(out, t, folder, e) == 0
+                         read_ranks(t, folder, count, hidden, e) == 0 && store_finish(t, e) == 0
                      ? 0
                      : -1;
     if (result == 0)

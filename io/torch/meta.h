@@ -18,5 +18,9 @@ int meta_recognize(const char *folder);
  * "model_type": "llama_meta"; a setting that it does not know is an error that names it. Caller
  * closes *own. */
 int meta_read(struct tensors *t, const char *folder, struct config **own, struct error *e) MUST_USE;
+/* Completes *own of meta_read by what only the tensors say, once their names are without parts that
+ * training code added: the vocabulary of Llama 1 and 2, whether there is a head, and which scaling
+ * use_scaled_rope means. */
+int meta_complete(struct tensors *t, struct config *c, struct error *e) MUST_USE;
 
 #endif

@@ -289,12 +289,18 @@ static int fuzz_folder_of(const char *const *names, size_t files, const uint8_t 
     return result == 0;
 }
 
+static int read_whole_meta(struct tensors *t, const char *folder, struct config **own,
+                           struct error *e)
+{
+    return meta_read(t, folder, own, e) || meta_complete(t, *own, e) ? -1 : 0;
+}
+
 /* params.json, and the files of two ranks. */
 int fuzz_meta(const uint8_t *data, size_t size)
 {
     static const char *const names[] = {"params.json", "consolidated.00.pth",
                                         "consolidated.01.pth"};
-    return fuzz_folder_of(names, 3, data, size, meta_recognize, meta_read);
+    return fuzz_folder_of(names, 3, data, size, meta_recognize, read_whole_meta);
 }
 
 int fuzz_litgpt(const uint8_t *data, size_t size)

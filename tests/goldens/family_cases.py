@@ -250,7 +250,7 @@ def as_nanogpt(biased, compiled=False):
     return write
 
 
-def as_meta(params, ranks, rows):
+def as_meta(params, ranks, rows, wrapped=False):
     """A Llama as Meta's own files, a file for each rank: neighbours turned together, the embedding shared by rows or by columns."""
     names = {"model.embed_tokens": "tok_embeddings", "model.norm": "norm", "lm_head": "output", "model.layers": "layers", "input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm",
              "self_attn.q_proj": "attention.wq", "self_attn.k_proj": "attention.wk", "self_attn.v_proj": "attention.wv", "self_attn.o_proj": "attention.wo",
@@ -272,7 +272,8 @@ def as_meta(params, ranks, rows):
             for part, piece in zip(parts, [value] * ranks if axis is None else value.chunk(ranks, axis)):
                 part[name] = piece.clone()
         for rank, part in enumerate(parts):
-            torch.save({**part, "rope.freqs": torch.ones(size // 2)}, os.path.join(folder, f"consolidated.{rank:02}.pth"))
+            part["rope.freqs"] = torch.ones(size // 2)
+            torch.save({"state_dict": {"module._orig_mod." + name: value for name, value in part.items()}} if wrapped else part, os.path.join(folder, f"consolidated.{rank:02}.pth"))
         with open(os.path.join(folder, "params.json"), "w") as file:
             json.dump({"dim": config["hidden_size"], "n_layers": config["num_hidden_layers"], "n_heads": config["num_attention_heads"], "norm_eps": config["rms_norm_eps"], **params}, file)
             file.write("\n")
@@ -832,8 +833,8 @@ FAMILY_CASES = [
                rewrite=as_meta({"n_kv_heads": 2, "multiple_of": 8, "ffn_dim_multiplier": 1.3, "vocab_size": 64, "rope_theta": 50.0, "use_scaled_rope": True}, 2, True)),
     FamilyCase("meta-llama32", "llama",
                gated(intermediate_size=40, tie_word_embeddings=True, rope_parameters=rope("llama3", 50.0, factor=32.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=8192)),
-               "Meta's file of one rank whose head is the embedding, so use_scaled_rope means Llama 3.2's factor 32; bf16 weights", length=LONG, segments=1, stored=BF16,
-               rewrite=as_meta({"n_kv_heads": 2, "multiple_of": 8, "ffn_dim_multiplier": 0.9, "vocab_size": 64, "rope_theta": 50.0, "use_scaled_rope": True}, 1, True)),
+               "Meta's file of one rank whose head is the embedding, so use_scaled_rope means Llama 3.2's factor 32; names of a compiled model in DataParallel, in a state_dict; bf16 weights", length=LONG, segments=1, stored=BF16,
+               rewrite=as_meta({"n_kv_heads": 2, "multiple_of": 8, "ffn_dim_multiplier": 0.9, "vocab_size": 64, "rope_theta": 50.0, "use_scaled_rope": True}, 1, True, wrapped=True)),
     FamilyCase("nanogpt", "gpt2", dict(vocab_size=53, n_positions=48, n_embd=16, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=0, activation_function="gelu"),
                "nanoGPT's ckpt.pt: biases; gelu; matrices stored [out, in]", rewrite=as_nanogpt(True), file="ckpt.pt"),
     FamilyCase("nanogpt-plain", "gpt2", dict(vocab_size=53, n_positions=48, n_embd=12, n_layer=3, n_head=2, bos_token_id=0, eos_token_id=0, activation_function="gelu"),
