@@ -6,6 +6,7 @@
 #include "run/interrupt.h"
 #include "version.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -56,6 +57,24 @@ static void log_progress(struct terminal *t, const char *what)
                                             {0}});
 }
 
+void terminal_line(struct terminal *t)
+{
+    const double first = 60, share = 0.2; /* of the time so far: a day has some thirty lines */
+    const struct progress *p = &t->progress;
+    double now = progress_seconds(p), left = progress_left(p);
+    char done[64], text[DURATION_TEXT];
+
+    if (!t->lines || p->done >= p->total || now - t->said < fmax(first, share * now))
+        return;
+    t->said = now;
+    if (p->total == 1)
+        snprintf(done, sizeof done, "%.0f %%", 100 * progress_part(p));
+    else
+        snprintf(done, sizeof done, "%zu of %zu %s", p->done, p->total, p->unit);
+    screen_complain("reach %s: %s%s%s%s", t->verb, done, left > 0 ? ", " : "",
+                    left > 0 ? duration_text(text, left) : "", left > 0 ? " left" : "");
+}
+
 static void show(struct progress *p, const char *what)
 {
     enum { WIDTH = 28 };
@@ -68,7 +87,9 @@ static void show(struct progress *p, const char *what)
 
     if (what && p->total > 0)
         log_progress(t, what);
-    if (!what)
+    if (what)
+        terminal_line(t);
+    else
         terminal_clear(t);
     if (!what || !t->bar || p->total == 0 || (time - t->drawn < 0.2 && p->done < p->total) ||
         (p->total == 1 && time - p->measuring < soon))
@@ -112,6 +133,7 @@ int terminal_open(struct terminal *t, const char *verb, int quiet, const char *l
     terminal_plain(t, verb, quiet);
     t->progress.show = show;
     t->bar = !quiet && isatty(STDERR_FILENO);
+    t->lines = !quiet && !t->bar;
     if (!log_path)
         return 0;
     if (log_open(&t->log, log_path, e) != 0)

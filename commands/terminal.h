@@ -10,7 +10,9 @@ struct terminal {
     int quiet; /* no bar and no messages */
     int bar; /* standard error is a terminal */
     struct log log;
+    int lines; /* it is none: lines of progress in place of the bar */
     double drawn; /* when the bar was last drawn */
+    double said; /* the last line of progress, in seconds from the start */
     struct error not_drawn; /* why pictures are missing; empty: not reported */
 };
 
@@ -21,6 +23,10 @@ int terminal_open(struct terminal *t, const char *verb, int quiet, const char *l
 void terminal_plain(struct terminal *t, const char *verb, int quiet);
 /* No messages either: for a rank whose output nobody needs. */
 void terminal_silent(struct terminal *t, const char *verb);
+/* At each step, in place of the bar where standard error is not a terminal: prints what is done and
+ * the time left after a minute, then at intervals of at least a minute and at least a fifth of the
+ * time since the start. */
+void terminal_line(struct terminal *t);
 /* Clears the bar's line before other output. */
 void terminal_clear(struct terminal *t);
 /* Prints speed and memory at the end, for people. */

@@ -242,6 +242,8 @@ static const struct operand_row operands[] = {
 /* The current head where the bar is else, after a second and a half. */
 static void show(struct progress *p, const char *what)
 {
+    if (what)
+        terminal_line((struct terminal *)p);
     if (!((struct terminal *)p)->bar || progress_now() - p->measuring <= 1.5)
         return;
     if (what)
@@ -259,6 +261,7 @@ static int trf_call(struct call *c, struct error *e)
     int status;
 
     c->terminal.progress.show = show;
+    c->terminal.progress.unit = "heads";
     status = (int)trf_run(&r, e);
     if (status == EXIT_DONE && (c->json ? verb_document(c, &r, &r, e) : trf_print(&r, e)) != 0)
         status = EXIT_FAILED;
