@@ -70,7 +70,8 @@ static const struct option_row rows[] = {
     BOUNDARY_ROW(
         "the token that separates the documents of a stream, by its id or its text, as in `reach "
         "erf`: each document is "
-        "scored by itself, and those too short for the longest context and a target are skipped"),
+        "scored by itself; with last, those too short for the longest context and a target are "
+        "skipped"),
     FOLDER_ROW("write ppl.csv and the figure to DIR (default: nothing is written)", NULL),
     {.name = "per-token",
      .value = "FILE",

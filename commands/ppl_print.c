@@ -98,8 +98,12 @@ static int print_units(const struct ppl_run *r, struct error *e)
         return 0;
     if (!(t = table_create("lrr3rr2r1")))
         return table_show(t, e);
-    table_caption(t, "for each byte, character and word of the targets' text, which compare across "
-                     "tokenizers");
+    table_caption(t,
+                  "for each byte, character and word of the targets' text, which compare across "
+                  "tokenizers%s",
+                  r->options->protocol == PROTOCOL_LAST
+                      ? " only where the same text is scored (--protocol sliding)"
+                      : "");
     table_cells(t, header);
     for (size_t i = 0; i < r->count; i++)
         for (size_t j = 0; j < r->result_count; j++) {

@@ -58,7 +58,8 @@ static int check_ids(const struct ppl_model *m, struct error *e)
     return 0;
 }
 
-/* The protocol's input: segments for the longest context, or streams of at least one window. */
+/* The protocol's input: segments for the longest context, or streams; a text as a whole, but not a
+ * document, has at least one window. */
 static int take_tokens(struct ppl_model *m, struct ppl_run *r, struct error *e)
 {
     const struct ppl_options *o = r->options;
@@ -89,7 +90,7 @@ static int take_tokens(struct ppl_model *m, struct ppl_run *r, struct error *e)
         m->documents = m->segments.documents;
         return 0;
     }
-    return check_ids(m, e) != 0 ? -1 : ppl_streams(m, needed, e);
+    return check_ids(m, e) != 0 ? -1 : ppl_streams(m, 2 - (size_t)m->text.bounds.begins, e);
 }
 
 static int make_results(struct ppl_model *m, struct ppl_run *r, struct error *e)

@@ -17,7 +17,7 @@ struct pass {
     struct engine_request engine;
     size_t windows; /* of all streams, or segments; for cached, pieces */
     size_t number; /* from 1; 0: none yet */
-    size_t rest; /* nonoverlapping, later passes: inputs of the streams' last windows */
+    size_t rest; /* inputs, of passes over shorter windows; 0: of the others */
 };
 
 size_t score_longest(const struct ppl_model *m)
@@ -34,17 +34,28 @@ size_t score_targets(const struct ppl_run *r, const struct ppl_model *m)
     return r->options->protocol == PROTOCOL_LAST ? m->segments.count : ppl_stream_targets(m);
 }
 
+/* The inputs of a stream's window that is shorter than the context, its last one or, where windows
+ * slide, its only one; 0: it has none. */
+static size_t rest_of(const struct ppl_stream *s, const struct ppl_result *at)
+{
+    size_t targets = s->length - 1;
+
+    return at->stride && targets > at->context ? 0 : targets % at->context;
+}
+
 /* The windows of a stream in a pass: *first and this many after it. */
 static size_t windows_of(size_t *first, const struct ppl_stream *s, const struct pass *p,
                          const struct ppl_result *at)
 {
-    size_t targets = s->length - 1, whole = at->stride ? 1 : targets / at->context;
+    size_t targets = s->length - 1,
+           whole = at->stride ? targets >= at->context : targets / at->context;
 
     *first = p->number == 1 ? 0 : whole;
-    if (p->number == 1)
-        return whole;
-    return at->stride ? window_count(s->length, at->context, at->stride) - whole
-                      : targets % at->context == p->rest;
+    if (p->rest)
+        return rest_of(s, at) == p->rest;
+    return p->number == 1 ? whole
+           : whole        ? window_count(s->length, at->context, at->stride) - whole
+                          : 0;
 }
 
 static size_t count_windows(const struct ppl_model *m, const struct pass *p,
@@ -73,13 +84,13 @@ static struct pass cached_pass(const struct ppl_run *r, const struct ppl_model *
     return p;
 }
 
-/* The shorter last blocks of the streams: the smallest size above `rest`; 0: no more. */
+/* The shorter windows of the streams: the smallest size above `rest`; 0: no more. */
 static size_t next_rest(const struct ppl_model *m, const struct ppl_result *at, size_t rest)
 {
     size_t next = 0;
 
     for (size_t i = 0; i < m->stream_count; i++) {
-        size_t own = (m->streams[i].length - 1) % at->context;
+        size_t own = rest_of(&m->streams[i], at);
 
         if (own > rest && (!next || own < next))
             next = own;
@@ -96,7 +107,6 @@ static int next_pass(struct pass *p, const struct ppl_run *r, const struct ppl_m
                                .memory = r->options->machine.memory,
                                .score = {.outputs = (int)at->context}};
     enum protocol protocol = r->options->protocol;
-    size_t rest = p->rest;
 
     if (p->number && (protocol == PROTOCOL_CACHED || protocol == PROTOCOL_LAST))
         return 0;
@@ -110,18 +120,20 @@ static int next_pass(struct pass *p, const struct ppl_run *r, const struct ppl_m
         *p = (struct pass){.engine = o, .windows = o.segments, .number = 1};
         return 1;
     }
-    if (p->number && at->stride) {
-        if (p->number > 1)
-            return 0;
-        o.score.outputs = (int)at->stride; /* only the new targets are needed */
-    } else if (p->number) {
-        if (!(rest = next_rest(m, at, rest)))
-            return 0;
-        o.positions = o.score.outputs = (int)rest;
-    }
-    *p = (struct pass){.engine = o, .number = p->number + 1, .rest = rest};
-    p->windows = p->engine.segments = count_windows(m, p, at);
-    return p->windows > 0;
+    do {
+        size_t number = p->number + 1, rest = 0;
+
+        if (number == 2 && at->stride)
+            o.score.outputs = (int)at->stride; /* only the new targets are needed */
+        else if (number > 1) {
+            if (!(rest = next_rest(m, at, p->rest)))
+                return 0;
+            o.positions = o.score.outputs = (int)rest;
+        }
+        *p = (struct pass){.engine = o, .number = number, .rest = rest};
+        p->windows = p->engine.segments = count_windows(m, p, at);
+    } while (!p->windows);
+    return 1;
 }
 
 size_t score_steps(const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at)
@@ -180,7 +192,7 @@ static struct place next_window(struct cursor *c, const struct ppl_run *r,
         index = 0;
         c->index = 1;
     }
-    w = window_at(first + index, s->length, at->context, at->stride);
+    w = window_at(first + index, s->length, at->context, p->rest ? 0 : at->stride);
     return (struct place){s->ids + w.first, outputs - w.scored, w.scored,
                           s->target + w.first + w.inputs - w.scored};
 }

@@ -94,10 +94,10 @@ def targets_of(protocol, context, stride, stream, begins):
         return [((j - 1) // context * context, j) for j in range(1, last + 1)]
     if protocol == "cached":
         return [(0, j) for j in range(1, last + 1)]
-    ends = [context]
+    ends = [min(context, last)]         # a document that is shorter than a window is scored whole
     while ends[-1] < last:
         ends.append(min(ends[-1] + stride, last))
-    return [(next(e for e in ends if e >= j) - context, j) for j in range(1, last + 1)]
+    return [(max(next(e for e in ends if e >= j) - context, 0), j) for j in range(1, last + 1)]
 
 
 def ppl_case(m, begins, boundary, protocol, context, stride, longest):
@@ -112,7 +112,7 @@ def ppl_case(m, begins, boundary, protocol, context, stride, longest):
         return places, values
     for a, b in documents(m.ids, boundary):
         stream = before + m.ids[a:b]
-        if len(stream) < longest + 1:
+        if len(stream) < 2:
             continue
         pairs = targets_of(protocol, context, stride, stream, begins)
         windows = {first: target for first, target in pairs}        # a window is run to its last target: what comes later changes nothing before
