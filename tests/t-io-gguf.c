@@ -135,6 +135,8 @@ static const struct {
               {"ministral3-plain/model.gguf", GOLDENS "ministral3-plain"},
               {"phi3-longrope/model.gguf", GOLDENS "phi3-longrope"},
               {"dots1-plain/model.gguf", GOLDENS "dots1-plain"},
+              {"deepseek2-sigma/model.gguf", GOLDENS "deepseek2-sigma"},
+              {"deepseek2-older/model.gguf", GOLDENS "deepseek2-older"},
               {"rope-freqs/model.gguf", GOLDENS "rope-freqs"}};
 
 enum { MODELS = sizeof models / sizeof *models };

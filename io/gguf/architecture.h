@@ -17,6 +17,7 @@ enum gguf_layout {
     LAYOUT_PLUS_ONE, /* the library has the weight minus 1 */
     LAYOUT_ROW, /* a vector, or a matrix of one row, which is the library's form */
     LAYOUT_BARE, /* the same, and the library's name has no .weight and .bias */
+    LAYOUT_LATENT_KEYS, /* keys of heads from a latent, which the library has with the values */
     LAYOUT_NAMED_HEADS /* a row for each head, which are tensors of their own in the library */
 };
 

@@ -121,6 +121,15 @@ static int check_general(const struct gguf *g, struct error *e)
     return 0;
 }
 
+/* Only values of a latent may have another size than keys: `finish` reads it. */
+static int has_latents(const struct gguf_model *m)
+{
+    const struct key_row *row = m->architecture->keys;
+    while (row->key && strcmp(row->key, "attention.kv_lora_rank"))
+        row++;
+    return row->key != NULL;
+}
+
 static int take_sizes(struct gguf_model *m, json_t *config, struct error *e)
 {
     const struct gguf_tensor *embedding = model_tensor(m, "token_embd.weight");
@@ -138,7 +147,7 @@ static int take_sizes(struct gguf_model *m, json_t *config, struct error *e)
                     model_path(m), (long long)m->heads, (long long)m->kv_heads,
                     (long long)m->hidden);
     if (model_whole(m, "attention.key_length", m->hidden / m->heads, &m->head_size, e) ||
-        model_expect(m, "attention.value_length", m->head_size, e) ||
+        (!has_latents(m) && model_expect(m, "attention.value_length", m->head_size, e)) ||
         model_expect(m, "vocab_size", (int64_t)embedding->shape[0], e) ||
         gguf_integer_or(&m->shards[0], "tokenizer.ggml.bos_token_id", 0, UINT32_MAX, -1, &bos, e))
         return -1;

@@ -3,6 +3,7 @@
 #define REACH_IO_GGUF_FINISH_H
 
 #include "io/gguf/architecture.h"
+#include "io/tensors/store.h"
 
 typedef int finish_function(struct gguf_model *m, json_t *config, struct error *e);
 finish_function finish_llama, finish_rotary, finish_qwen3, finish_gemma2, finish_gpt2, finish_neox,
@@ -10,7 +11,7 @@ finish_function finish_llama, finish_rotary, finish_qwen3, finish_gemma2, finish
     finish_starcoder2, finish_olmo2, finish_cohere, finish_cohere2, finish_mixtral,
     finish_qwen2_moe, finish_qwen3_moe, finish_olmoe, finish_granitemoe, finish_glm4_moe,
     finish_gpt_oss, finish_smollm3, finish_olmo1, finish_seed_oss, finish_stablelm, finish_exaone4,
-    finish_glm4, finish_mistral3, finish_starcoder, finish_dots1;
+    finish_glm4, finish_mistral3, finish_starcoder, finish_dots1, finish_deepseek2;
 
 /* "ARCHITECTURE.KEY". */
 enum { GGUF_KEY_MAX = 160 };
@@ -46,6 +47,11 @@ int model_take_rotation(const struct gguf_model *m, json_t *config, const char *
 /* The two lists of longrope, which are tensors. A factor on cosine and sine that is the usual one,
  * but for rounding, is left to the reader. */
 int model_take_longrope(const struct gguf_model *m, json_t *config, struct error *e) MUST_USE;
+/* The keys of all heads from a latent, `k` at `keys`, and the values of the same block as one
+ * matrix of floats, as in the library: `out`, in memory of the store. */
+int gguf_join_latents(struct tensors *t, struct tensor *out, const struct gguf_model *m,
+                      const struct gguf_tensor *k, const unsigned char *keys, long block,
+                      struct error *e) MUST_USE;
 /* Adds to the list of assumptions. */
 void model_assume(struct gguf_model *m, const char *format, ...) PRINTF_LIKE(2, 3);
 

@@ -75,6 +75,25 @@ static const struct name_row gpt_oss_names[] = {
     EXPERTS("mlp.router"),
     {0}};
 
+static const struct name_row deepseek2_names[] = {
+    ENDS(LAYOUT_SAME),
+    NORMS_BEFORE(LAYOUT_SAME),
+    {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", LAYOUT_SAME},
+    {"blk.#.attn_q_a", "model.layers.#.self_attn.q_a_proj", LAYOUT_SAME},
+    {"blk.#.attn_q_a_norm", "model.layers.#.self_attn.q_a_layernorm", LAYOUT_SAME},
+    {"blk.#.attn_q_b", "model.layers.#.self_attn.q_b_proj", LAYOUT_SAME},
+    {"blk.#.attn_kv_a_mqa", "model.layers.#.self_attn.kv_a_proj_with_mqa", LAYOUT_SAME},
+    {"blk.#.attn_kv_a_norm", "model.layers.#.self_attn.kv_a_layernorm", LAYOUT_SAME},
+    {"blk.#.attn_kv_b", "model.layers.#.self_attn.kv_b_proj", LAYOUT_SAME},
+    {"blk.#.attn_k_b", "model.layers.#.self_attn.kv_b_proj", LAYOUT_LATENT_KEYS},
+    {"blk.#.attn_v_b", NULL, LAYOUT_SAME},
+    {"blk.#.attn_output", "model.layers.#.self_attn.o_proj", LAYOUT_SAME},
+    GATED,
+    EXPERTS("mlp.gate"),
+    SHARED_EXPERT("shared_experts"),
+    {"blk.#.exp_probs_b", "model.layers.#.mlp.gate.e_score_correction_bias", LAYOUT_BARE},
+    {0}};
+
 /* -- keys -- */
 
 /* For a decoder with experts. take_routing reads their other keys. */
@@ -132,16 +151,24 @@ static const struct key_row glm4_moe_keys[] = {
     {"leading_dense_block_count", "first_k_dense_replace", KEY_NEEDED},
     {"nextn_predict_layers", "num_nextn_predict_layers", KEY_COPIED},
     {0}};
-static const struct key_row dots1_keys[] = {EXPERT_KEYS("n_routed_experts"),
-                                            OWN_WIDTH,
-                                            {"expert_weights_scale", "routed_scaling_factor",
-                                             KEY_COPIED},
-                                            {"expert_shared_count", "n_shared_experts", KEY_NEEDED},
-                                            {"expert_group_count", "n_group", KEY_COPIED},
-                                            {"expert_group_used_count", "topk_group", KEY_COPIED},
-                                            {"leading_dense_block_count", "first_k_dense_replace",
-                                             KEY_NEEDED},
-                                            {0}};
+#define GROUPED \
+    OWN_WIDTH, {"expert_weights_scale", "routed_scaling_factor", KEY_COPIED}, \
+        {"expert_shared_count", "n_shared_experts", KEY_NEEDED}, \
+        {"expert_group_count", "n_group", KEY_COPIED}, \
+        {"expert_group_used_count", "topk_group", KEY_COPIED}, \
+    { \
+        "leading_dense_block_count", "first_k_dense_replace", KEY_NEEDED \
+    }
+static const struct key_row dots1_keys[] = {EXPERT_KEYS("n_routed_experts"), GROUPED, {0}};
+static const struct key_row deepseek2_keys[] = {EXPERT_KEYS("n_routed_experts"),
+                                                GROUPED,
+                                                {"attention.kv_lora_rank", "kv_lora_rank",
+                                                 KEY_NEEDED},
+                                                {"attention.q_lora_rank", "q_lora_rank",
+                                                 KEY_COPIED},
+                                                {"attention.key_length_mla", "", KEY_HERE},
+                                                {"attention.value_length_mla", "", KEY_HERE},
+                                                {0}};
 static const struct key_row gpt_oss_keys[] = {EXPERT_KEYS("num_local_experts"),
                                               NO_SCALE,
                                               SAME_WIDTH,
@@ -171,4 +198,6 @@ const struct architecture gguf_mixtures[] = {
     {"glm4moe", "glm4_moe", glm4_moe_keys, glm4_moe_names, finish_glm4_moe, base_alone, NULL, NULL},
     {"gpt-oss", "gpt_oss", gpt_oss_keys, gpt_oss_names, finish_gpt_oss, of_gpt_oss, NULL, NULL},
     {"dots1", "dots1", dots1_keys, dots1_names, finish_dots1, no_windows, NULL, NULL},
+    {"deepseek2", "deepseek_v2", deepseek2_keys, deepseek2_names, finish_deepseek2, base_alone,
+     NULL, "deepseek_v3"},
     {0}};

@@ -1,6 +1,6 @@
 #include "io/gguf/read.h"
 
-#include "io/gguf/architecture.h"
+#include "io/gguf/finish.h"
 #include "io/system/file.h"
 
 #include <stdio.h>
@@ -206,6 +206,8 @@ static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor
     else
         snprintf(name, sizeof name, "%s.%.*s", row->library, (int)suffix.size, suffix.text);
     struct tensor *t = store_add(r->t, file, name, strlen(name), r->e);
+    if (t && row->layout == LAYOUT_LATENT_KEYS)
+        return gguf_join_latents(r->t, t, &r->model, from, file->bytes + from->offset, block, r->e);
     if (!t || store_shape(t, from->stored, from->rank, from->shape, g->path, r->e))
         return -1;
     t->data = file->bytes + from->offset;

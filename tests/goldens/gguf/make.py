@@ -9,7 +9,7 @@ NAME.gguf               the checkpoint of the golden case NAME as GGUF, in the l
                         expected values are those of ../NAME, made by transformers in float64
 split-0000i-of-0000n    the same of llama-gqa, in shards, the first without tensors
 quantised, gpt2-quantised, gemma2-plain, qwen3-plain, rope-freqs, smollm3-plain, smollm3-four, olmo-clip,
-ministral3-plain, phi3-longrope, jais2-plain, dots1-plain
+ministral3-plain, phi3-longrope, jais2-plain, dots1-plain, deepseek2-sigma, deepseek2-older
                         models of their own, each a folder with model.gguf, tokens.npy, norm.npy and logprob.npy as those of ../README.md.
                         quantised holds every type but Q4_0, which gpt2-quantised holds. Quantised weights are random
                         blocks, ternary ones quantised by the package; the oracle (transformers in float64)
@@ -154,8 +154,8 @@ MAPPED = ("granite", "smollm3", "arcee", "olmo", "seed_oss", "stablelm", "exaone
 PAIRS = ("llama", "mixtral", "granitemoe", "granite", "smollm3", "arcee", "olmo", "ministral3")      # the converter's LlamaModel, and olmo
 ARCHITECTURES = {"gpt_neox": "gptneox", "phi": "phi2", "gemma3_text": "gemma3", "cohere": "command-r", "mixtral": "llama", "qwen2_moe": "qwen2moe",
                  "qwen3_moe": "qwen3moe", "glm4_moe": "glm4moe", "gpt_oss": "gpt-oss",
-                 "hunyuan_v1_dense": "hunyuan-dense", "ministral3": "mistral3", "gpt_bigcode": "starcoder", "olmo3": "olmo2"}
-MIXED = ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "glm4_moe", "gpt_oss", "dots1")      # with experts
+                 "hunyuan_v1_dense": "hunyuan-dense", "deepseek_v2": "deepseek2", "deepseek_v3": "deepseek2", "ministral3": "mistral3", "gpt_bigcode": "starcoder", "olmo3": "olmo2"}
+MIXED = ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "glm4_moe", "gpt_oss", "dots1", "deepseek_v2", "deepseek_v3")      # with experts
 
 
 def gguf_name(family, name):
@@ -495,6 +495,83 @@ def own_mixture(name, family, config):
     make_goldens.write_expected(folder, tokens, norm, logprob)
 
 
+def write_latents(w, config, absorbed):
+    """The keys that the converter writes for DeepSeek V2 and V3; `absorbed`: as since 2025."""
+    key = config["qk_nope_head_dim"] + config["qk_rope_head_dim"]
+    rope = config["rope_parameters"]
+    w.add_type("model")
+    w.add_context_length(config["max_position_embeddings"])
+    w.add_embedding_length(config["hidden_size"])
+    w.add_block_count(config["num_hidden_layers"])
+    w.add_feed_forward_length(config["intermediate_size"])
+    w.add_head_count(config["num_attention_heads"])
+    w.add_head_count_kv(1 if absorbed else config["num_attention_heads"])
+    w.add_rope_freq_base(rope["rope_theta"])
+    w.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    w.add_leading_dense_block_count(config["first_k_dense_replace"])
+    w.add_vocab_size(config["vocab_size"])
+    if config["q_lora_rank"]:
+        w.add_q_lora_rank(config["q_lora_rank"])
+    w.add_kv_lora_rank(config["kv_lora_rank"])
+    w.add_key_length(config["kv_lora_rank"] + config["qk_rope_head_dim"] if absorbed else key)
+    w.add_value_length(config["kv_lora_rank"] if absorbed else config["v_head_dim"])
+    if absorbed:
+        w.add_key_length_mla(key)
+        w.add_value_length_mla(config["v_head_dim"])
+    w.add_expert_feed_forward_length(config["moe_intermediate_size"])
+    w.add_expert_count(config["n_routed_experts"])
+    w.add_expert_used_count(config["num_experts_per_tok"])
+    w.add_expert_shared_count(config["n_shared_experts"])
+    w.add_expert_weights_scale(config["routed_scaling_factor"])
+    if config["norm_topk_prob"]:
+        w.add_expert_weights_norm(True)
+    w.add_expert_group_count(config["n_group"])
+    w.add_expert_group_used_count(config["topk_group"])
+    w.add_expert_gating_func(ExpertGatingFuncType.SIGMOID if config["model_type"] == "deepseek_v3" else ExpertGatingFuncType.SOFTMAX)
+    w.add_rope_dimension_count(config["qk_rope_head_dim"])
+    if rope["rope_type"] == "yarn":
+        w.add_string(f"{w.arch}.rope.scaling.type", "yarn")
+        w.add_rope_scaling_factor(rope["factor"])
+        w.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+        w.add_rope_scaling_yarn_beta_fast(rope["beta_fast"])
+        w.add_rope_scaling_yarn_beta_slow(rope["beta_slow"])
+        w.add_rope_scaling_yarn_log_mul(0.1 * rope["mscale_all_dim"])
+
+
+def own_latents(name, family, config, absorbed):
+    """A random DeepSeek, with its expected values. `absorbed`: keys and values of heads apart, the keys transposed and in blocks of Q8_0."""
+    from transformers import AutoConfig, AutoModelForCausalLM
+    rng = make_goldens.generator("gguf " + name)
+    folder = os.path.join(HERE, name)
+    os.makedirs(folder, exist_ok=True)
+    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float32, length=48, config=config, oracle=None, outer=None)
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **config))
+    written = model.config.to_dict()
+    state = make_goldens.random_state(model, case, rng)
+    heads, own, value = (written[key] for key in ("num_attention_heads", "qk_nope_head_dim", "v_head_dim"))
+    w = GGUFWriter(os.path.join(folder, "model.gguf"), "deepseek2")
+    write_latents(w, written, absorbed)
+    tensors, _ = stacked(family, {key: tensor.numpy() for key, tensor in state.items()}, dict.fromkeys(state))
+    for key, tensor in tensors.items():
+        if not absorbed or "kv_b_proj" not in key:
+            w.add_tensor(gguf_name(family, key), np.ascontiguousarray(tensor))
+            continue
+        keys, values = np.split(tensor.reshape(heads, own + value, -1), [own], axis=1)
+        raw = quants.quantize(np.ascontiguousarray(keys.swapaxes(1, 2)), T.Q8_0)
+        half = values.astype(np.float16)
+        w.add_tensor(gguf_name(family, key.replace("kv_b_proj", "k_b_proj")), raw, raw_dtype=T.Q8_0)
+        w.add_tensor(gguf_name(family, key.replace("kv_b_proj", "v_b_proj")), half)
+        joined = np.concatenate([quants.dequantize(raw, T.Q8_0).swapaxes(1, 2), half.astype(np.float32)], axis=1)
+        state[key] = torch.from_numpy(np.ascontiguousarray(joined.reshape(tensor.shape)))
+    finish(w)
+    with tempfile.TemporaryDirectory() as temporary:
+        make_goldens.write_json(os.path.join(temporary, "config.json"), written)
+        oracle = make_goldens.FamilyOracle(case, temporary, state)
+    tokens = make_goldens.draw_tokens(rng, 2, case.length, config["vocab_size"])
+    norm, logprob = make_goldens.expected_of(oracle.log_probability, oracle.table, tokens, 10 ** 9, rng, name)
+    make_goldens.write_expected(folder, tokens, norm, logprob)
+
+
 def rearranged(family, name, value, s):
     """Back from `arranged`, in the order of rows (which quantised blocks keep)."""
     if family in ("gemma", "gemma2", "gemma3_text") and name.endswith("norm.weight"):
@@ -701,6 +778,17 @@ def main():
     own_mixture("dots1-plain", "dots1",
                 dict(few, num_hidden_layers=2, moe_intermediate_size=8, n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=2, n_group=2, topk_group=1,
                      first_k_dense_replace=1, norm_topk_prob=True, routed_scaling_factor=2.5, head_dim=4, sliding_window=None))
+    latents = dict(vocab_size=31, hidden_size=8, intermediate_size=9, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=2, kv_lora_rank=6,
+                   qk_nope_head_dim=32, qk_rope_head_dim=4, v_head_dim=5, rms_norm_eps=2.0 ** -6, n_routed_experts=6, n_group=3, topk_group=2,
+                   num_experts_per_tok=2, moe_intermediate_size=4, n_shared_experts=2, first_k_dense_replace=1, routed_scaling_factor=2.5,
+                   max_position_embeddings=64, pad_token_id=0, tie_word_embeddings=False)
+    own_latents("deepseek2-sigma", "deepseek_v3",
+                dict(latents, q_lora_rank=4, norm_topk_prob=True,
+                     rope_parameters={"rope_type": "yarn", "rope_theta": 50.0, "factor": 4.0, "original_max_position_embeddings": 24, "beta_fast": 6.0,
+                                      "beta_slow": 0.5, "mscale": 1.25, "mscale_all_dim": 1.25}), True)
+    own_latents("deepseek2-older", "deepseek_v2",
+                dict(latents, q_lora_rank=None, qk_nope_head_dim=4, norm_topk_prob=False, topk_method="group_limited_greedy",
+                     rope_parameters={"rope_type": "default", "rope_theta": 50.0}), False)
     own_model("rope-freqs", "llama", {**llama, "hidden_size": 32}, {}, np.array([1, 1, 1.5, 2.25, 4, 7.3, 8, 8], dtype=np.float32))
 
 
