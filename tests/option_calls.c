@@ -6,7 +6,7 @@
 #include "tests/option_calls.h"
 #include "commands/commands.h"
 #include "commands/erf.h"
-#include "run/merge/command.h"
+#include "run/command.h"
 #include "run/models.h"
 
 /* after the project's headers: its macro fail would hide their function */

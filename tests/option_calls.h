@@ -4,7 +4,7 @@
 
 #include "commands/commands.h"
 #include "commands/erf.h"
-#include "run/merge/command.h"
+#include "run/command.h"
 #include "run/models.h"
 
 #include <stddef.h>

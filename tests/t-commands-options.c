@@ -6,7 +6,7 @@
 
 #include "commands/commands.h"
 #include "commands/erf.h"
-#include "run/merge/command.h"
+#include "run/command.h"
 #include "run/models.h"
 #include "tests/option_calls.h"
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "commands/options.h"
-#include "run/merge/command.h"
+#include "run/command.h"
 #include "run/results.h"
 #include "io/element.h"
 #include "io/results/result.h"

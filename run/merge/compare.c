@@ -1,5 +1,5 @@
 /* Checks that two shards belong to one run. */
-#include "run/merge/command.h"
+#include "run/command.h"
 #include "run/merge/shards.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "run/attention/attention.h"
 #include "run/erf/reduce.h"
 #include "run/erf/shard.h"
-#include "run/merge/command.h"
+#include "run/command.h"
 #include "run/merge/shards.h"
 #include "run/models.h"
 #include "version.h"

@@ -1,6 +1,6 @@
 /* Parsing the command recorded in a result. */
-#ifndef REACH_RUN_MERGE_COMMAND_H
-#define REACH_RUN_MERGE_COMMAND_H
+#ifndef REACH_RUN_COMMAND_H
+#define REACH_RUN_COMMAND_H
 
 #include "io/error.h"
 

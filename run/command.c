@@ -1,4 +1,4 @@
-#include "run/merge/command.h"
+#include "run/command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
