@@ -196,7 +196,7 @@ static const struct option_row rows[] = {
     {.name = "resume",
      .help = "continue an interrupted run: segments in DIR/erf.part are not measured again; "
              "without that file the run starts "
-             "from the beginning",
+             "from the beginning, and a complete result of the same run is printed again",
      .type = OPTION_FLAG,
      .at = AT(resume),
      .group = GROUP_RUN,

@@ -29,6 +29,7 @@ MESSAGES = re.compile(  # what the program says of a run that goes as it should;
     r"^results are in |^resuming: |peak memory |: [\d.]+ [kMGT]?B \(weights |: snapshot |: verified: |^--\w+ .* is taken"
     r"|begin without its beginning-of-text token|more than its configuration has positions for|the newline at its end is left out"
     r"|^\d+ of \d+ \w+(, .* left)?$|^\d+ %(, .* left)?$"
+    r"|: this run is complete, "
     r"|^this takes about |^--target .* takes the place of token|lines name a token that may mean several|^gnuplot: not found", re.S)
 # Opens its standard error again, for reading too, so that the terminal is that of its session: when the other end of it closes,
 # because this process is gone, the program gets SIGHUP and stops as by Ctrl-C.

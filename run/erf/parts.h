@@ -38,6 +38,9 @@ char *erf_settings_text(const struct erf_run *r);
  * of reach 0.1.0. */
 int erf_journal_open(struct erf_run *r, const char *path, struct error *e) MUST_USE;
 void erf_journal_remove(const char *path);
+/* finished.c: 1 if the erf.h5 at PATH is of this very run, and says so; r->result is then what the
+ * run found, without what measurements added. 0 if it is of another run, -1 with *e. */
+int erf_finished(struct erf_run *r, const char *path, struct error *e) MUST_USE;
 /* The total work in segments, and the part that is done. */
 void erf_count_work(const struct erf_run *r, size_t *total, size_t *done);
 /* The same in costs of segments (struct erf_model). */

@@ -84,13 +84,20 @@ static int measure(struct erf_run *r, const char *path, struct error *e)
 static int run_in_folder(struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
-    char *journal = results_path(o->folder, "erf.part", e);
-    int rc = -1;
+    char *journal = results_path(o->folder, "erf.part", e),
+         *whole = journal ? results_path(o->folder, "erf.h5", e) : NULL;
+    int rc = -1, is_begun, finished;
 
-    if (!journal)
+    if (!whole)
         goto end;
     /* an unfinished run may have been killed between two files of its result */
-    if (!o->force && !(o->resume && access(journal, F_OK) == 0) && erf_results_exist(o->folder, e))
+    is_begun = o->resume && access(journal, F_OK) == 0;
+    finished = o->resume && !is_begun && access(whole, F_OK) == 0 ? erf_finished(r, whole, e) : 0;
+    if (finished) {
+        rc = finished == 1 ? 0 : -1;
+        goto end;
+    }
+    if (!o->force && !is_begun && erf_results_exist(o->folder, e))
         goto end;
     if (measure(r, journal, e) != 0 || erf_unchanged(r, e) != 0)
         goto end;
@@ -100,6 +107,7 @@ static int run_in_folder(struct erf_run *r, struct error *e)
     progress_message(r->progress, "results are in %s", o->folder);
     rc = 0;
 end:
+    free(whole);
     free(journal);
     return rc;
 }
