@@ -45,7 +45,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
            pruned = 0; /* the most that any block writes, or any parallel one with fewer rows */
     size_t inner_size = 0,
            gated = 0; /* most elements of any MLP; of any that needs two in reverse */
-    size_t slots = 0, slots_size = 0, logits = 0, weights = 0; /* of experts */
+    size_t slots = 0, slots_size = 0, scaled = 0, logits = 0, weights = 0; /* of experts */
     size_t inner = hidden, widest, rank = 0, shared = 0, own_width = 0; /* the last of latents */
     most(&inner, q_width);
     most(&inner, o_width);
@@ -65,6 +65,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         const int fewer = s->queries[l] < s->keys[l] || (s->retain && l + 1 == d->layers);
         most(&pruned, b->residual == RESIDUAL_PARALLEL && fewer ? here : 0);
         most(&slots, rows_of_experts);
+        most(&scaled, x->scales_input ? rows_of_experts : 0);
         most(&slots_size, rows_of_experts * (size_t)x->width);
         most(&logits, here * (size_t)x->routing.experts);
         most(&weights, rows_of_experts);
@@ -86,6 +87,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(a), ROLE_ACTIVATION, inner_size, 1, OWN},
         {ENGINE(da_gate), ROLE_ACTIVATION, reverse ? gated : 0, 1, OWN},
         {ENGINE(slots), ROLE_ACTIVATION, slots, hidden, OWN},
+        {ENGINE(scaled), ROLE_ACTIVATION, scaled, hidden, OWN},
         {ENGINE(expert_a), ROLE_ACTIVATION, slots_size, 1, OWN},
         {ENGINE(expert_b), ROLE_ACTIVATION, reverse ? slots_size : 0, 1, OWN},
         {ENGINE(d_logits), ROLE_RESIDUAL, reverse ? logits : 0, 1, OWN},

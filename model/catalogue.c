@@ -19,7 +19,6 @@
 #define THREE "its rotary positions have three coordinates, for images"
 #define HEAD_SIZES "its layers with a window have heads of a different size from those without"
 #define DRAFTS "it drafts tokens from another model's keys and values"
-#define SCALED_INPUT "its router scales the inputs of the experts, not their outputs"
 #define UNSTATED "its code is not part of transformers, and no other source states its layout"
 
 static const struct refusal refusals[] = {
@@ -83,7 +82,6 @@ static const struct refusal refusals[] = {
     {"lfm2", CONVOLUTIONS},
     {"lfm2_moe", CONVOLUTIONS},
     {"lfm3", CONVOLUTIONS},
-    {"llama4_text", SCALED_INPUT},
     {"longcat_flash",
      "the output of a layer's experts is added after its second attention and MLP"},
     {"mamba", STATES},
@@ -126,7 +124,6 @@ static const struct refusal refusals[] = {
     {"roc_bert", ENCODER},
     {"roformer", ENCODER},
     {"rwkv", RECURRENT},
-    {"sarvam_moe", "its files have their own names and keys, which are not supported yet"},
     {"step3p5", ATTENTION_GATED},
     {"t5", BESIDE},
     {"trocr", BESIDE},

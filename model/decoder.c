@@ -20,7 +20,8 @@ static const struct family *const families[] = {&family_reach,   &family_bloom, 
                                                 &family_fairseq, &family_litgpt};
 static const struct family *const tables[] = {families_llama_like,    families_mixtures,
                                               families_latents,       families_gpt_like,
-                                              families_beside_images, families_trained};
+                                              families_beside_images, families_llama4,
+                                              families_trained};
 
 const struct family *family_at(int i)
 {
@@ -306,9 +307,13 @@ int decoder_limit(const struct decoder *d)
 char *decoder_limit_text(char text[DECODER_LIMIT_TEXT], const struct decoder *d)
 {
     snprintf(text, DECODER_LIMIT_TEXT,
-             is_indexed(d) ? "chooses, by an indexer, among the keys of more than %d inputs, which "
-                             "is not supported"
-                           : "has learned positions for %d inputs",
+             is_indexed(d) && d->chunked
+                 ? "attends in chunks of %d inputs, of which more than one is "
+                   "not supported"
+             : is_indexed(d)
+                 ? "chooses, by an indexer, among the keys of more than %d inputs, which "
+                   "is not supported"
+                 : "has learned positions for %d inputs",
              decoder_limit(d));
     return text;
 }

@@ -44,8 +44,9 @@ struct score {
     int keep; /* the first keys of a segment that stay visible despite the window */
     int rotary; /* the decoder.rotary of its queries and keys, if there is one; ROTARY_NONE */
     int log_length; /* queries are scaled by max(1, ln i / ln log_length), i from 1; 0: not */
-    double query_growth, query_period; /* queries are scaled by 1 + query_growth ln(1 + floor(i /
-                                          query_period)), i from 0 */
+    double query_growth, query_period; /* queries are scaled by 1 + query_growth ln(1 + floor((i +
+                                          query_first) / query_period)), i from 0 */
+    int query_first;
     const struct formula *bias, *multiplier,
         *key_bias; /* key_bias by the position of the key, from 0 */
     /* The type that bias and multiplier, and key_bias before its scale, are computed in
@@ -64,6 +65,7 @@ struct expert {
 struct experts {
     struct routing routing; /* experts 0: none; the other members are unused */
     int width; /* of an expert */
+    int scales_input; /* 1: a chosen expert's weight multiplies its input; 0: its output */
     struct linear router; /* [experts, hidden] */
     view correction; /* [experts] of the choice; data NULL: none */
     struct linear shared_gate; /* [1, hidden]: sigma of it is the weight of the block's own MLP;
@@ -132,7 +134,8 @@ struct decoder {
     view position_rows; /* learned: [length, hidden] */
     int position_limit; /* learned: the most inputs with a row; 0: no limit */
     int key_limit; /* the most inputs of which every query sees all keys before it: beyond that an
-                      indexer would choose some; 0: no indexer */
+                      indexer would choose some, or attention would begin another chunk; 0: none */
+    int chunked; /* 1: the latter */
     struct sinusoid {
         double *frequency; /* [hidden / 2] radians a position; owned */
         int halves; /* 1: a row is [sin | cos]; 0: sin at 2i, cos at 2i + 1 */

@@ -153,6 +153,7 @@ struct engine {
     struct buffer *mass; /* for attention by distance: [B, H, n] */
     struct buffer *slots, *expert_a,
         *expert_b; /* with experts: [B S, d], [B S, m of an expert], the same */
+    struct buffer *scaled; /* with experts whose inputs are scaled: [B S, d] */
     struct buffer *d_logits, *d_weights; /* [B queries, experts], [B queries, chosen] */
     struct buffer *fresh; /* with carry: [B outputs, KV (hd + vd)] keys and values of the positions
                              of a layer's x */

@@ -52,7 +52,9 @@ static int read_group_method(struct mixture *m, struct decoder *d, struct error 
 static int read_normalised(struct mixture *m, struct decoder *d, struct error *e)
 {
     int absent = m->layout->normalised, normalised;
-    if (absent == -1)
+    if (m->layout->scales_input)
+        m->routing.normalised = 0;
+    if (absent == -1 || m->layout->scales_input)
         return 0;
     if (config_bool_or(d->config, "norm_topk_prob", absent > 0, &normalised, e))
         return -1;
@@ -81,6 +83,26 @@ static int read_kinds(struct mixture *m, const struct decoder *d, struct error *
     return 0;
 }
 
+/* A list of layers, by their numbers from 0; NULL: the key is NULL or absent. */
+static int read_list(json_t **list, const char *key, struct config *c, struct error *e)
+{
+    *list = key ? config_get(c, key) : NULL;
+    if (*list && !json_is_array(*list))
+        return fail(e, "%s: %s is not a list of layers", config_path(c), key);
+    for (size_t i = 0; *list && i < json_array_size(*list); i++)
+        if (!json_is_integer(json_array_get(*list, i)))
+            return fail(e, "%s: %s, entry %zu is not a whole number", config_path(c), key, i + 1);
+    return 0;
+}
+
+static int is_listed(const json_t *list, int l)
+{
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (json_integer_value(json_array_get(list, i)) == l)
+            return 1;
+    return 0;
+}
+
 /* The layers without experts. */
 static int read_layers(struct mixture *m, struct decoder *d, struct error *e)
 {
@@ -93,13 +115,8 @@ static int read_layers(struct mixture *m, struct decoder *d, struct error *e)
         (o->last && config_int_or(c, o->last, -1, 10000, -1, &last, e)) ||
         (o->listed && read_kinds(m, d, e)))
         return -1;
-    m->dense = o->dense ? config_get(c, o->dense) : NULL;
-    if (m->dense && !json_is_array(m->dense))
-        return fail(e, "%s: %s is not a list of layers", config_path(c), o->dense);
-    for (size_t i = 0; m->dense && i < json_array_size(m->dense); i++)
-        if (!json_is_integer(json_array_get(m->dense, i)))
-            return fail(e, "%s: %s, entry %zu is not a whole number", config_path(c), o->dense,
-                        i + 1);
+    if (read_list(&m->dense, o->dense, c, e) || read_list(&m->with, o->with, c, e))
+        return -1;
     m->first_dense = m->dense || m->kinds ? 0 : (int)first;
     m->step = (int)step, m->last = last < 0 ? d->layers - 1 : (int)last;
     return 0;
@@ -220,9 +237,10 @@ int mixture_in_layer(const struct mixture *m, int l)
 {
     if (m->kinds)
         return strcmp(json_string_value(json_array_get(m->kinds, (size_t)l)), "sparse") == 0;
-    for (size_t i = 0; m->dense && i < json_array_size(m->dense); i++)
-        if (json_integer_value(json_array_get(m->dense, i)) == l)
-            return 0;
+    if (m->with)
+        return is_listed(m->with, l);
+    if (m->dense && is_listed(m->dense, l))
+        return 0;
     return l >= m->first_dense && l <= m->last && (l + 1) % m->step == 0;
 }
 
@@ -405,7 +423,7 @@ int mixture_read(struct block *b, const struct mixture *m, const struct decoder 
     const char *router = o->other_router && !family_has(d, "%s.%s.weight", stem, o->router)
                              ? o->other_router
                              : o->router;
-    x->routing = m->routing, x->width = m->width;
+    x->routing = m->routing, x->width = m->width, x->scales_input = o->scales_input;
     x->expert = calloc(count, sizeof *x->expert);
     if (!x->expert)
         return fail_memory(e, (double)count * sizeof *x->expert, "experts");

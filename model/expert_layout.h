@@ -25,6 +25,8 @@ struct expert_layout {
     const char *dense, *step,
         *last; /* step: all except every step-th; last with experts, -1: the last */
     int listed; /* 1: mlp_layer_types */
+    const char *with; /* a list of the layers with experts, which wins over `step`; NULL: none */
+    int scales_input; /* 1: weights of the chosen multiply their inputs */
     enum scoring scoring; /* SCORING_SPARSEMIXER: two, with router_jitter_noise for nearness */
     int by_groups; /* 1: n_group and topk_group */
     int groups_absent, chosen_groups_absent; /* their defaults; 0: 1 */
@@ -54,7 +56,8 @@ struct mixture {
     struct routing routing;
     int width, shared_width, first_dense, step, last;
     int shared_biased; /* 1: the shared expert's matrices have biases */
-    json_t *dense, *kinds; /* layers without experts, or each layer's kind; NULL: none */
+    json_t *dense, *with,
+        *kinds; /* layers without experts, layers with, or each layer's kind; NULL: none */
 };
 
 /* -1 for impossible routing. Call it after the sizes. */

@@ -194,8 +194,9 @@ int experts_forward(struct engine *g, int l, int batch, struct error *e)
     struct layer *s = &g->layers[l];
     struct rows rows = {batch, g->shape.queries[l]};
     size_t slots = (size_t)batch * expert_slots(&g->shape, l);
-    const struct product products[] = {{OF(up), s->expert_up, g->slots, 0, 0},
-                                       {OF(gate), s->expert_gate, g->slots, 0, 0}};
+    struct buffer *from = x->scales_input ? g->scaled : g->slots;
+    const struct product products[] = {{OF(up), s->expert_up, from, 0, 0},
+                                       {OF(gate), s->expert_gate, from, 0, 0}};
     if (w->shared_gate.weight) {
         k->linear(k, s->shared_logit, g->y, w->shared_gate.weight, w->shared_gate.bias, rows, 0);
         k->route(k, NULL, s->shared_weight, s->shared_logit, NULL, &shared_routing, rows);
@@ -203,7 +204,12 @@ int experts_forward(struct engine *g, int l, int batch, struct error *e)
     k->linear(k, s->logits, g->y, w->router.weight, w->router.bias, rows, 0);
     k->route(k, s->choice, s->weights, s->logits, w->correction, &x->routing, rows);
     sort_rows(g, l, batch);
-    k->gather(k, g->slots, g->y, s->order, slots, x->routing.chosen, g->d->hidden);
+    k->gather(k, from, g->y, s->order, slots, x->routing.chosen, g->d->hidden);
+    if (x->scales_input) { /* in the order of the rows, and back */
+        const struct rows slot_rows = {batch, (int)expert_slots(&g->shape, l)};
+        k->combine(k, g->slots, g->scaled, s->place, s->weights, slot_rows, 1, g->d->hidden, 0);
+        k->gather(k, g->scaled, g->slots, s->order, slots, 1, g->d->hidden);
+    }
     return multiply_part(g, l, batch, EXPERT_IN, products, s->expert_gate ? 2 : 1, e);
 }
 
@@ -220,8 +226,8 @@ int experts_join(struct engine *g, int l, struct buffer *to, int batch, int accu
                 b->experts.width);
     if (multiply_part(g, l, batch, EXPERT_OUT, &down, 1, e))
         return -1;
-    k->combine(k, to, g->slots, s->place, s->weights, rows, b->experts.routing.chosen, g->d->hidden,
-               accumulate);
+    k->combine(k, to, g->slots, s->place, b->experts.scales_input ? NULL : s->weights, rows,
+               b->experts.routing.chosen, g->d->hidden, accumulate);
     return 0;
 }
 
@@ -245,16 +251,24 @@ int experts_reverse(struct engine *g, int l, const struct buffer *dy, int batch,
     k->gather(k, g->slots, dy, s->order, slots, routing->chosen, g->d->hidden);
     if (multiply_part(g, l, batch, EXPERT_OUT, out, biased ? 2 : 1, e))
         return -1;
-    k->activate(k, g->expert_b, s->expert_up, s->expert_gate, b->activation, slot_rows,
-                b->experts.width);
-    k->weigh_reverse(k, g->d_weights, g->expert_a, g->expert_b, s->order, s->weights, slots,
-                     b->experts.width);
+    if (!b->experts.scales_input) {
+        k->activate(k, g->expert_b, s->expert_up, s->expert_gate, b->activation, slot_rows,
+                    b->experts.width);
+        k->weigh_reverse(k, g->d_weights, g->expert_a, g->expert_b, s->order, s->weights, slots,
+                         b->experts.width);
+    }
     if (biased)
         k->combine(k, g->d_weights, dots, s->place, NULL, slot_rows, 1, 1, 1);
     k->activate_reverse(k, g->expert_a, s->expert_gate ? g->expert_b : NULL, g->expert_a,
                         s->expert_up, s->expert_gate, b->activation, slot_rows, b->experts.width);
     if (multiply_part(g, l, batch, EXPERT_IN, in, s->expert_gate ? 2 : 1, e))
         return -1;
+    if (b->experts.scales_input) { /* by the inputs before, from the norm again */
+        k->norm(k, g->t, s->statistics_2, s->mid, &g->blocks[l].mlp_norm.norm, rows, g->d->hidden);
+        k->gather(k, g->scaled, g->t, s->order, slots, routing->chosen, g->d->hidden);
+        k->weigh_reverse(k, g->d_weights, g->slots, g->scaled, s->order, s->weights, slots,
+                         g->d->hidden);
+    }
     k->combine(k, g->y, g->slots, s->place, NULL, rows, routing->chosen, g->d->hidden, accumulate);
     k->route_reverse(k, g->d_logits, g->d_weights, s->logits, s->choice, routing, rows);
     k->linear_reverse(k, g->y, g->d_logits, g->blocks[l].router.weight, rows, 1);

@@ -531,6 +531,11 @@ static int take_aliases(struct decoder *d, const struct alias *aliases, struct e
     return 0;
 }
 
+static int has_embedding(const struct decoder *d, const struct names *names)
+{
+    return family_has(d, "%s%s.weight", names->prefix, names->embedding);
+}
+
 static int some_begin(const struct decoder *d, const char *prefix)
 {
     for (size_t i = 0; i < tensors_count(d->tensors); i++)
@@ -546,8 +551,9 @@ int layout_read(struct decoder *d, const struct layout *row, struct error *e)
     const struct names *names = &chosen.names;
     struct reading r = {.d = d, .layout = layout, .block = -1, .e = e};
     char embedding[64];
-    if (row->other_names && !some_begin(d, names->prefix) &&
-        some_begin(d, row->other_names->prefix))
+    if (row->other_names &&
+        ((!some_begin(d, names->prefix) && some_begin(d, row->other_names->prefix)) ||
+         (!has_embedding(d, names) && has_embedding(d, row->other_names))))
         chosen.names = *row->other_names;
     snprintf(embedding, sizeof embedding, "%s.weight", names->embedding);
     r.prefix = family_prefix(d, names->prefix, embedding);

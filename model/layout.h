@@ -153,8 +153,8 @@ struct layout {
     const struct expert_layout *experts; /* instead of the MLP, in all layers or some; NULL: none */
 
     struct names names;
-    const struct names
-        *other_names; /* if no tensor has names[prefix], but some these; NULL: none */
+    const struct names *other_names; /* if no tensor has the prefix or the embedding's name of
+                                        `names`, but some those of these; NULL: none */
     const struct alias {
         const char *alias, *key;
     } * aliases; /* other names of keys, which win if both exist; ends with NULL; NULL: none */

@@ -295,8 +295,11 @@ int rope_replace(char *out, size_t size, struct decoder *d, const struct rope_sp
         snprintf(where, sizeof where, "%s: --rope", d->path);
         if (scale(d, &d->rotary[i], &s, where, e))
             return -1;
-        if (d->blocks[0].query_norm_last)
-            rope_divide_out(d);
+        for (int l = 0; l < d->layers; l++)
+            if (d->blocks[l].query_norm_last) {
+                rope_divide_out(d);
+                break;
+            }
         rope_text(text, &s);
         if (i == 0 || asked->base != s.base) /* the same for all layers is stated once */
             snprintf(out + at, size - at, "%sbase=%.10g,%s%s", i ? " and " : "", s.base, text,

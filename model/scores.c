@@ -97,9 +97,11 @@ static int evaluate_factor(double **out, const struct engine *g, const struct sc
     if (!(*out = malloc((size_t)g->shape.n * sizeof **out)))
         return fail_memory(e, 8.0 * g->shape.n, "factors of queries");
     for (int i = 0; i < g->shape.n; i++)
-        (*out)[i] =
-            (s->log_length ? fmax(1, log(i + 1) / log(s->log_length)) : 1) *
-            (s->query_growth != 0 ? 1 + s->query_growth * log(1 + floor(i / s->query_period)) : 1);
+        (*out)[i] = (s->log_length ? fmax(1, log(i + 1) / log(s->log_length)) : 1) *
+                    (s->query_growth != 0
+                         ? 1 + s->query_growth *
+                                   log(1 + floor((i + s->query_first) / s->query_period))
+                         : 1);
     return 0;
 }
 
@@ -108,9 +110,10 @@ static int same_score(const struct score *a, const struct score *b)
     return a->scale == b->scale && a->soft_cap == b->soft_cap && a->window == b->window &&
            a->keep == b->keep && a->log_length == b->log_length &&
            a->query_growth == b->query_growth && a->query_period == b->query_period &&
-           a->rotary == b->rotary && a->bias == b->bias && a->multiplier == b->multiplier &&
-           a->bias_type == b->bias_type && a->key_bias == b->key_bias &&
-           a->key_bias_type == b->key_bias_type && a->key_bias_scale == b->key_bias_scale;
+           a->query_first == b->query_first && a->rotary == b->rotary && a->bias == b->bias &&
+           a->multiplier == b->multiplier && a->bias_type == b->bias_type &&
+           a->key_bias == b->key_bias && a->key_bias_type == b->key_bias_type &&
+           a->key_bias_scale == b->key_bias_scale;
 }
 
 /* cosine and sine [n, size / 2] of a layer's rotation; caller frees, also on failure. */

@@ -133,6 +133,7 @@ static int is_other_null(const char *family, const char *key, const char *standa
 {
     static const char *const sized[] = {"ernie4_5", "internlm3", "iquestcoder", "seed_oss"};
     static const char *const keys[] = {
+        "attention_chunk_size",
         "attn_logit_softcapping",
         "dim_model_base",
         "final_logit_softcapping",

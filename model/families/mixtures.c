@@ -27,6 +27,11 @@ static int finish_glm4_moe(struct decoder *d, struct error *e)
     return skip_next_layers(d, 1, e);
 }
 
+static int finish_sarvam_moe(struct decoder *d, struct error *e)
+{
+    return skip_next_layers(d, 0, e);
+}
+
 /* Windows are in every other layer if use_sliding_window is set and layer_types absent. */
 static int finish_qwen2_moe(struct decoder *d, struct error *e)
 {
@@ -180,6 +185,20 @@ static const struct expert_layout glm4_moe_experts = {QWEN_EXPERTS,
                                                       .shared_absent = 1,
                                                       .normalised = 1,
                                                       .shared = "mlp.shared_experts"};
+static const struct expert_layout sarvam_moe_experts = {QWEN_EXPERTS,
+                                                        .count = "n_routed_experts",
+                                                        .width = "moe_intermediate_size",
+                                                        .shared_count = "n_shared_experts",
+                                                        .first_dense = "first_k_dense_replace",
+                                                        .dense_absent = 1,
+                                                        BY_GROUPS,
+                                                        .factor_absent = 2.5,
+                                                        .correction = "mlp.gate.expert_bias",
+                                                        .other_correction =
+                                                            "mlp.gate.e_score_correction_bias",
+                                                        .shared_absent = 1,
+                                                        .normalised = 1,
+                                                        .shared = "mlp.shared_experts"};
 static const struct expert_layout phimoe_experts = {MIXTRAL_EXPERTS, .scoring = SCORING_SPARSEMIXER,
                                                     .other_router = "mlp.router"};
 static const struct expert_layout gpt_oss_experts = {.count = "num_local_experts",
@@ -371,6 +390,36 @@ static const struct layout glm4_moe = {LLAMA(1e-5),
                                        .rope = {ROTARY_PART(0.5)},
                                        .experts = &glm4_moe_experts,
                                        .finish = finish_glm4_moe};
+/* Names as in published files, or as the library has them in memory. */
+static const struct names sarvam_in_memory = {LLAMA_NAMES, QK_NORMS};
+static const struct alias of_published_sarvam[] = {{"num_experts", "n_routed_experts"},
+                                                   {"num_local_experts", "n_routed_experts"},
+                                                   {"num_shared_experts", "n_shared_experts"},
+                                                   {"use_qkv_bias", "attention_bias"},
+                                                   {NULL, NULL}};
+static const struct layout sarvam_moe = {LLAMA(1e-6),
+                                         .names = {.prefix = "model.",
+                                                   .embedding = "word_embeddings",
+                                                   .layers = "layers",
+                                                   .final_norm = "norm",
+                                                   .head = "lm_head",
+                                                   .attention_norm = "input_layernorm",
+                                                   NORM_BEFORE_MLP,
+                                                   .fused = "attention.query_key_value",
+                                                   .output = "attention.dense",
+                                                   .query_norm = "attention.query_layernorm",
+                                                   .key_norm = "attention.key_layernorm",
+                                                   GATED},
+                                         .other_names = &sarvam_in_memory,
+                                         .aliases = of_published_sarvam,
+                                         .head_norms = KEY_OR_YES("use_qk_norm"),
+                                         .head_size_absent = 64,
+                                         ACTIVATION("hidden_act", "silu"),
+                                         BIASES(KEY("attention_bias"), NO, NO),
+                                         .rope = {ROTARY_PART(1), .theta_default = 8e6},
+                                         .experts = &sarvam_moe_experts,
+                                         .defaults = "{\"num_key_value_heads\": 4}",
+                                         .finish = finish_sarvam_moe};
 static const struct layout phimoe = {.norm = NORM_LAYER,
                                      .norm_bias = 1,
                                      EPSILON("rms_norm_eps", 1e-5),
@@ -660,6 +709,7 @@ const struct family families_mixtures[] = {
     {ROW(qwen3_moe), .harmless = of_qwen3_moe, .nullable = some_layers},
     {ROW(olmoe), .harmless = of_routers, .nullable = clip},
     {ROW(glm4_moe), .harmless = of_routers, .nullable = kv_heads},
+    {ROW(sarvam_moe), .harmless = of_routers, .nullable = kv_heads},
     {ROW(gpt_oss), .harmless = of_gpt_oss, .nullable = heads_of_size},
     {ROW(phimoe), .harmless = of_phimoe, .nullable = heads},
     {ROW(granitemoe), .harmless = of_routers, .nullable = heads},

@@ -17,7 +17,7 @@ CLASSES = {kind: names if isinstance(names, str) else names[0] for mapping in (m
 SIGLIP = dict(model_type="siglip_vision_model", hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2, image_size=8, patch_size=4)
 OTHER_PARTS = {kind: {"vision_config": SIGLIP} for kind in ("aya_vision", "fast_vlm")}      # where those of the class's defaults cannot be made
 OTHER_PARTS["apertus1p5"] = {"image_token_offset": 50, "audio_token_offset": 56, "vision_config": {"codebook_size": 6}, "audio_config": {"model_type": "wavtokenizer_encoder", "codebook_size": 8}}
-IMAGES_REQUIRED = ("blip-2", "instructblip", "instructblipvideo")      # their language model, which is a whole one, is run by itself
+IMAGES_REQUIRED = ("blip-2", "instructblip", "instructblipvideo", "llama4")      # their language model, which is a whole one, is run by itself
 
 
 def configuration(outer, text, **changes):

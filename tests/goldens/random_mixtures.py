@@ -138,6 +138,38 @@ def draw_dots1(d, layers, length):
     return biased(d, config, "attention_bias")
 
 
+def draw_sarvam_moe(d, layers, length):
+    config = put_experts(d, sized(d, grouped(d, length)), layers, "n_routed_experts")
+    config["moe_intermediate_size"] = d.whole(3, 20)
+    put_groups(d, config, "n_routed_experts")
+    d.put(config, "n_shared_experts", 0.6, 1, 2)
+    d.put(config, "first_k_dense_replace", 0.6, 0, 1, 5)
+    d.put(config, "num_nextn_predict_layers", 0.2, 0)
+    d.put(config, "use_qk_norm", 0.5, True, False)
+    if d.chance(0.3):
+        config["num_experts"] = config.pop("n_routed_experts")
+    if d.chance(0.2):
+        d.put(config, "use_qkv_bias", 0.6, True, False)
+        return config
+    return biased(d, config, "attention_bias")
+
+
+def draw_llama4_text(d, layers, length):
+    config = put_experts(d, sized(d, grouped(d, length)), layers, "num_local_experts")
+    config["intermediate_size_mlp"] = d.whole(3, 20)
+    d.put(config, "moe_layers", 0.4, [d.whole(0, layers)], [], None)
+    d.put(config, "interleave_moe_layer_step", 0.5, 1, 2)
+    d.put(config, "no_rope_layers", 0.4, [d.pick(0, 1) for _ in range(layers)], None)
+    d.put(config, "no_rope_layer_interval", 0.5, 1, 2, 3)
+    d.put(config, "use_qk_norm", 0.6, True, False)
+    d.put(config, "attn_temperature_tuning", 0.5, True, False)
+    d.put(config, "floor_scale", 0.9, 3, 8, 100)
+    d.put(config, "attn_scale", 0.7, 0.1, 0.7)
+    d.put(config, "attention_chunk_size", 0.5, length, 8192, 5, None)
+    d.put(config, "layer_types", 0.2, [d.pick("full_attention", "chunked_attention") for _ in range(layers)], None)
+    return biased(d, config, "attention_bias")
+
+
 def draw_solar_open(d, layers, length):
     config = put_experts(d, sized(d, grouped(d, length)), layers, "n_routed_experts")
     config["moe_intermediate_size"] = d.whole(3, 20)
