@@ -191,7 +191,7 @@ def decoder_alone(name):
 def coverage(reach):
     """Print how many types the program reads, refuses with a reason, or does not know, and those that are new to the list."""
     lines = subprocess.run([reach, "families"], capture_output=True, text=True, check=True).stdout.splitlines()
-    at = lines.index("refused by name")
+    at = lines.index("refused by name:")
     read, refused = ({line.split()[0] for line in some if line.strip()} for some in (lines[1:at], lines[at + 1:]))
     print(f"transformers {__version__}")
     for title, types in (("causal language models", set(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)),
