@@ -57,25 +57,55 @@ static int read_sweep(struct trf_options *o, const char *value, struct error *e)
     return 0;
 }
 
-/* A given value replaces the default. */
-static int read_epsilon(void *options, const char *value, int nth, struct error *e)
+/* One of the values; `text` is kept unless it is part of a list. */
+static int take_epsilon(struct trf_options *o, const char *text, int is_part, struct error *e)
 {
-    struct trf_options *o = options;
     struct formula_error wrong;
+    size_t most = sizeof o->swept[0] - 1;
 
-    if (nth == 0)
-        o->epsilon_count = 0;
-    if (strchr(value, ':'))
-        return read_sweep(o, value, e);
+    if (strchr(text, ':'))
+        return read_sweep(o, text, e);
     if (o->epsilon_count == EPSILONS_MAX)
         return fail(e, "--epsilon: too many (expected at most %d)", EPSILONS_MAX);
-    if (series_epsilon(value, &wrong) != 0)
+    if (series_epsilon(text, &wrong) != 0)
         return fail(e,
                     "--epsilon: \"%s\" is not valid (expected a decimal number above 0 and below "
                     "1, of at most 1000 digits)",
-                    value);
-    o->epsilons[o->epsilon_count++] = value;
+                    text);
+    if (is_part && strlen(text) > most)
+        return fail(e,
+                    "--epsilon: \"%s\" is too long for a list (expected at most %zu characters, "
+                    "or an --epsilon of its own)",
+                    text, most);
+    o->epsilons[o->epsilon_count] = is_part ? strcpy(o->swept[o->epsilon_count], text) : text;
+    o->epsilon_count++;
     return 0;
+}
+
+/* Calls `take` for each part of a list with commas. */
+static int each_part(struct trf_options *o, const char *value,
+                     int (*take)(struct trf_options *, const char *, int, struct error *),
+                     struct error *e)
+{
+    char *parts, *rest;
+    int rc = 0;
+
+    if (!strchr(value, ','))
+        return take(o, value, 0, e);
+    if (!(parts = rest = strdup(value)))
+        return fail_memory(e, (double)strlen(value), "a list");
+    for (char *part; rc == 0 && (part = strsep(&rest, ","));)
+        rc = take(o, part, 1, e);
+    free(parts);
+    return rc;
+}
+
+/* A given value replaces the default. */
+static int read_epsilon(void *options, const char *value, int nth, struct error *e)
+{
+    if (nth == 0)
+        ((struct trf_options *)options)->epsilon_count = 0;
+    return each_part(options, value, take_epsilon, e);
 }
 
 static int write_epsilon(FILE *f, const void *options, int nth)
@@ -111,19 +141,23 @@ static int write_coherence(FILE *f, const void *options, int nth)
     return nth == 0 && o->coherence;
 }
 
-static int read_length(void *options, const char *value, int nth, struct error *e)
+static int take_length(struct trf_options *o, const char *text, int is_part, struct error *e)
 {
-    struct trf_options *o = options;
-
-    (void)nth;
+    (void)is_part;
     if (o->length_count == LENGTHS_MAX)
         return fail(e, "--length: too many (expected at most %d)", LENGTHS_MAX);
-    if (read_unsigned("--length", value, &o->lengths[o->length_count], e) != 0)
+    if (read_unsigned("--length", text, &o->lengths[o->length_count], e) != 0)
         return -1;
     return o->lengths[o->length_count++]
                ? 0
                : fail(e, "--length: \"%s\" is not valid (expected a whole number of at least 1)",
-                      value);
+                      text);
+}
+
+static int read_length(void *options, const char *value, int nth, struct error *e)
+{
+    (void)nth;
+    return each_part(options, value, take_length, e);
 }
 
 static int write_length(FILE *f, const void *options, int nth)
@@ -145,7 +179,7 @@ static const struct option_row rows[] = {
      .help = "share of the mass that may lie beyond the field, 0 < EPS < 1, read as the exact "
              "decimal (default %s), or all from "
              "LOW to "
-             "HIGH as LOW:HIGH:STEP; may be repeated",
+             "HIGH as LOW:HIGH:STEP; several with commas, or repeated",
      .type = OPTION_OWN,
      .read = read_epsilon,
      .write = write_epsilon,
@@ -155,7 +189,7 @@ static const struct option_row rows[] = {
      .value = "L",
      .brief = "also the field of the first L distances",
      .help = "also the field of the first L distances, which exists whether or not the series "
-             "converges; may be repeated",
+             "converges; several with commas, or repeated",
      .type = OPTION_OWN,
      .read = read_length,
      .write = write_length,

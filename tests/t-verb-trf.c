@@ -54,7 +54,11 @@ static void errors_are_one_line(void **state)
         {"trf alibi --epsilon 0.1:0.5:0.0000000000000001", 2, "expected LOW:HIGH:STEP"},
         {"trf alibi --epsilon -0.1:0.5:0.1", 2, "expected LOW:HIGH:STEP"},
         {"trf alibi --epsilon 0.0001:0.5:0.0001", 2, "too many"},
+        {"trf alibi --epsilon 0.1,,0.2", 2, "--epsilon: \"\" is not valid"},
+        {"trf alibi --epsilon 0.1,2", 2, "--epsilon: \"2\" is not valid"},
+        {"trf alibi --epsilon 0.1,0.01234567890123456", 2, "too long for a list (expected at most"},
         {"trf alibi --length 0", 2, "--length"},
+        {"trf alibi --length 100,", 2, "--length: \"\" is not valid"},
         {"trf alibi --layers 0", 2, "--layers"},
         {"trf alibi --slopes other", 2, "paper or press"},
         {"trf alibi --heads 0", 2, "--heads"},
@@ -86,6 +90,24 @@ static void errors_are_one_line(void **state)
 }
 
 /* ---- reach trf ---- */
+
+/* A list is what the option given several times is. */
+static void lists_have_commas(void **state)
+{
+    struct outcome list = reach("trf alibi --json --epsilon 0.1,0.01,0.2:0.4:0.1,1e-3 "
+                                "--epsilon 0.5 --length 100,200"),
+                   repeated = reach("trf alibi --json --epsilon 0.1 --epsilon 0.01 --epsilon "
+                                    "0.2:0.4:0.1 --epsilon 1e-3 --epsilon 0.5 --length 100 "
+                                    "--length 200");
+
+    (void)state;
+    assert_int_equal(list.status, 0);
+    assert_string_equal(list.out, repeated.out); /* with the command, so with every value */
+    assert_non_null(strstr(list.out, "--epsilon 0.4 --epsilon 1e-3 --epsilon 0.5 --length 100 "
+                                     "--length 200"));
+    outcome_free(&list);
+    outcome_free(&repeated);
+}
 
 static void known_fields(void **state)
 {
@@ -365,6 +387,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_are_one_line),
+        cmocka_unit_test(lists_have_commas),
         cmocka_unit_test(known_fields),
         cmocka_unit_test(refused_alike),
         cmocka_unit_test(depth_cone_and_ranking),
