@@ -200,6 +200,15 @@ static void put_fields(struct table *t, const struct info_found *x)
     }
 }
 
+/* With three digits while it is short, for comparisons. */
+static const char *segment_text(char out[DURATION_TEXT], double seconds)
+{
+    if (seconds >= 99.5)
+        return duration_text(out, seconds);
+    snprintf(out, DURATION_TEXT, "%.3g s", seconds);
+    return out;
+}
+
 static int print_estimate(const struct info_found *x, struct error *e)
 {
     const struct run_estimate *found = &x->estimate;
@@ -218,8 +227,9 @@ static int print_estimate(const struct info_found *x, struct error *e)
     if (found->plan.total)
         put_row(t, "memory", "%s", memory_plan_text(text, &found->plan));
     if (found->seconds > 0)
-        put_row(t, "time", "about %.3g s per segment (%.3g GFLOP at %.3g GFLOP/s)", found->seconds,
-                found->plan.flops / 1e9, found->plan.flops / found->seconds / 1e9);
+        put_row(t, "time", "about %s per segment (%.3g GFLOP at %.3g GFLOP/s)",
+                segment_text(time, found->seconds), found->plan.flops / 1e9,
+                found->plan.flops / found->seconds / 1e9);
     if (found->seconds > 0 && x->segments)
         put_row(t, "run", "about %s for %ld segments, up to %s on the disk",
                 duration_text(time, found->seconds * (double)x->segments), x->segments,

@@ -33,6 +33,8 @@ static int is_other_file(const char *path)
 
 int log_open(struct log *l, const char *path, struct error *e)
 {
+    const char *slash = strrchr(path, '/');
+
     *l = (struct log){.descriptor = -1};
     if (is_other_file(path))
         return fail(e, "%s: exists and is not a log (expected another --log FILE)", path);
@@ -45,6 +47,9 @@ int log_open(struct log *l, const char *path, struct error *e)
                     "%s: is a pipe that nobody reads (expected a file for the log, or a reader "
                     "that is started first)",
                     path);
+    if (descriptor < 0 && errno == ENOENT && slash > path)
+        return fail(e, "%s: the folder %.*s does not exist (expected a file in one that does)",
+                    path, (int)(slash - path), path);
     if (descriptor < 0)
         return fail(e, "%s: cannot be written: %s (expected a file for the log)", path,
                     strerror(errno));

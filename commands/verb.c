@@ -177,6 +177,7 @@ int verb_run(const struct verb *v, int argc, char **argv)
     struct error e;
     int status;
 
+    interrupt_name(v->name);
     if (!v->divided)
         return parse_and_run(v, argc, argv);
     if (v->computes)

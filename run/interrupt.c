@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -28,11 +29,17 @@ static int change(int from, int to)
     return atomic_compare_exchange_strong(&state, &from, to);
 }
 
+static char said[64] = "\nreach: interrupted\n";
+
+void interrupt_name(const char *verb)
+{
+    snprintf(said, sizeof said, "\nreach %.40s: interrupted\n", verb);
+}
+
 /* On a terminal the line of progress is open. Nothing is said where it would have to wait: a pipe
  * that is full, a terminal that stops processes in the background. */
 static void say(void)
 {
-    static const char said[] = "\nreach: interrupted\n";
     size_t first = !isatty(STDERR_FILENO);
     struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
     sigset_t stops;
@@ -41,7 +48,7 @@ static void say(void)
     sigaddset(&stops, SIGTTOU);
     pthread_sigmask(SIG_BLOCK, &stops, NULL);
     if (ranks_here()->rank == 0 && poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT)) {
-        ssize_t written = write(STDERR_FILENO, said + first, sizeof said - 1 - first);
+        ssize_t written = write(STDERR_FILENO, said + first, strlen(said) - first);
 
         (void)written;
     }

@@ -8,6 +8,9 @@
  * mask; the program's signal handlers stay as they are. If no thread can be started, nothing
  * changes. */
 void interrupt_apart(void);
+/* What is said to be interrupted when the program ends at once. Call it before the handlers are
+ * installed. */
+void interrupt_name(const char *verb);
 /* Installs the handlers. */
 void interrupt_watch(void);
 /* The same for work that cannot stop halfway: the first signal ends the program at once, unless it

@@ -247,12 +247,14 @@ void progress_plan(struct progress *p, const char *model, const char *plan, doub
 
 const char *duration_text(char out[DURATION_TEXT], double seconds)
 {
-    double minutes = round(seconds / 60);
+    double minutes = round(seconds / 60), days = seconds / 86400;
 
     if (seconds < 99.5)
         snprintf(out, DURATION_TEXT, seconds < 9.95 ? "%.2g s" : "%.0f s", seconds);
     else if (minutes < 100)
         snprintf(out, DURATION_TEXT, "%.0f min", minutes);
+    else if (days >= 4)
+        snprintf(out, DURATION_TEXT, days < 9.95 ? "%.1f days" : "%.0f days", days);
     else
         snprintf(out, DURATION_TEXT, "%.0f h %02.0f min", floor(minutes / 60), fmod(minutes, 60));
     return out;

@@ -82,7 +82,8 @@ double progress_part(const struct progress *p);
 /* Seconds left at the pace so far; 0 if nothing was measured. */
 double progress_left(const struct progress *p);
 
-/* A time in seconds for people: "0.4 s", "12 s", "35 min", "2 h 05 min". Returns `out`. */
+/* A time in seconds for people: "0.4 s", "12 s", "35 min", "2 h 05 min", "37 days".
+ * Returns `out`. */
 enum { DURATION_TEXT = 40 };
 const char *duration_text(char out[DURATION_TEXT], double seconds);
 

@@ -142,6 +142,7 @@ static int run_held(void (*act)(void), int reader, char said[256])
                 ;
             fcntl(STDERR_FILENO, F_SETFL, 0);
         }
+        interrupt_name("erf");
         interrupt_apart();
         interrupt_end();
         if (atomic_open(&f, scratch_path(scratch_folder, "out"), &e))
@@ -167,13 +168,13 @@ static void test_held(void **state)
         int reader, status;
         const char *said;
     } cases[] = {
-        {held_once, A_READER, 1, "reach: interrupted\n"},
-        {held_twice, A_READER, 1, "reach: interrupted\n"},
+        {held_once, A_READER, 1, "reach erf: interrupted\n"},
+        {held_twice, A_READER, 1, "reach erf: interrupted\n"},
         {held_in_vain, A_READER, 7, ""},
-        {not_held, A_READER, 1, "reach: interrupted\n"},
+        {not_held, A_READER, 1, "reach erf: interrupted\n"},
         {not_held, FULL, 1, ""},
         {held_once, FULL, 1, ""},
-        {held_by_two, A_READER, 1, "reach: interrupted\n"},
+        {held_by_two, A_READER, 1, "reach erf: interrupted\n"},
     };
 
     (void)state;

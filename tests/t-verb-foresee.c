@@ -26,7 +26,7 @@ static void durations(void **state)
     } cases[] = {{0.00123, "0.0012 s"},   {0.42, "0.42 s"},     {9.94, "9.9 s"},
                  {12.4, "12 s"},          {99.4, "99 s"},       {99.6, "2 min"},
                  {5969, "99 min"},        {5971, "1 h 40 min"}, {7260, "2 h 01 min"},
-                 {360000, "100 h 00 min"}};
+                 {345540, "95 h 59 min"}, {360000, "4.2 days"}, {3160800, "37 days"}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -226,6 +226,8 @@ static void logs_that_cannot_begin(void **state)
     assert_int_equal(mkfifo(at("unread"), 0666), 0);
     expect(SMALL "--log unread -o not", 1, "unread: is a pipe that nobody reads");
     expect(SMALL "--log . -o not", 1, "Is a directory (expected a file for the log)");
+    expect(SMALL "--log some/where/1.json -o not", 1,
+           "some/where/1.json: the folder some/where does not exist (expected a file in one that");
     if (access("/dev/full", W_OK) == 0)
         expect(SMALL "--log /dev/full -o not", 1,
                "/dev/full: cannot be written: No space left on device");
