@@ -113,13 +113,15 @@ struct xielu {
 /* Pair p of the rotated dimensions of a head: (p, p + rotary_size / 2), or (2 p, 2 p + 1). */
 enum rotary_pairing { PAIRING_HALF, PAIRING_INTERLEAVED };
 
+enum { HEAD_SIZE_MOST = 512 };
+
 /* Attention of one layer (Vaswani et al. 2017, with later additions): z = scale q.k; z = soft_cap
  * tanh(z / soft_cap) if soft_cap > 0; z = z multiplier[h,t] + bias[h,t] + key_bias[h,j]; masked (p
  * = 0) for t < 0, for t >= window if window > 0 unless j < keep (positions from 0), and where the
  * bias is -inf; t = i - j. Query head h reads kv head floor(h kv_heads / heads). */
 struct attention_shape {
-    int heads, kv_heads, head_size; /* head_size of queries and keys, 1..256 */
-    int value_size; /* of a head's values and its output, 1..256; 0: head_size */
+    int heads, kv_heads, head_size; /* head_size of queries and keys, 1..HEAD_SIZE_MOST */
+    int value_size; /* of a head's values and its output, 1..HEAD_SIZE_MOST; 0: head_size */
     int positions; /* n: inputs of a segment */
     int window; /* in positions; 0: none */
     int keep; /* keys of the segment's first positions that are always seen; 0: none */
@@ -261,6 +263,8 @@ struct kernels {
                  int width);
     void (*add)(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows,
                 int width);
+    /* x[R, width] *= factor, in place; zeros for factor 0, whatever x held. x ROLE_RESIDUAL. */
+    void (*scale)(struct kernels *k, struct buffer *x, double factor, struct rows rows, int width);
     /* y[segments*to, width] = the last `to` rows of each segment of x[segments*from, width]. Either
      * role each. */
     void (*tail)(struct kernels *k, struct buffer *y, const struct buffer *x, int segments, int to,

@@ -157,10 +157,11 @@ static int attention_check(const struct attention_shape *s, struct error *e)
             e,
             "attention: %d heads with %d key-value heads (expected 1 <= key-value heads <= heads)",
             s->heads, s->kv_heads);
-    if (s->head_size < 1 || s->head_size > 256)
-        return fail(e, "attention: head size %d (expected 1 to 256)", s->head_size);
-    if (s->value_size < 0 || s->value_size > 256)
-        return fail(e, "attention: value size %d (expected 1 to 256)", s->value_size);
+    if (s->head_size < 1 || s->head_size > HEAD_SIZE_MOST)
+        return fail(e, "attention: head size %d (expected 1 to %d)", s->head_size, HEAD_SIZE_MOST);
+    if (s->value_size < 0 || s->value_size > HEAD_SIZE_MOST)
+        return fail(e, "attention: value size %d (expected 1 to %d)", s->value_size,
+                    HEAD_SIZE_MOST);
     if (s->positions < 1)
         return fail(e, "attention: %d positions (expected at least 1)", s->positions);
     if (s->window < 0)

@@ -366,6 +366,14 @@ struct outputs run_clip(struct kernels *k, const struct clip_case *c, int bounds
     struct output *y = kernel_collect(&o, k, "clip x", bx, each, bounds);
     for (size_t i = 0; bounds && i < n; i++)
         y->bound[i] = c->limit; /* the limit is rounded */
+    struct buffer *scaled = buffer_of(k, ROLE_RESIDUAL, x, n);
+    k->scale(k, scaled, c->limit, rows, c->width);
+    y = kernel_collect(&o, k, "scaled", scaled, each, bounds);
+    for (size_t i = 0; bounds && i < n; i++)
+        y->bound[i] = fabs(c->limit * x[i]);
+    struct buffer *zeros = buffer_of(k, ROLE_RESIDUAL, dy, n);
+    k->scale(k, zeros, 0, rows, c->width);
+    kernel_collect(&o, k, "zeros", zeros, each, bounds); /* bound 0 */
     free(x), free(dy);
     return o;
 }

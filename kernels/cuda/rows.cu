@@ -239,6 +239,12 @@ __global__ void __launch_bounds__(BLOCK) clip_elements(T *x, float limit, size_t
     }
 }
 
+__global__ void __launch_bounds__(BLOCK) scale_elements(float *x, float factor, size_t total)
+{
+    for (size_t i = first_element(); i < total; i += element_step())
+        x[i] = factor == 0 ? 0 : factor * x[i];
+}
+
 /* `limit` is rounded as T holds it: clipped elements equal it exactly. */
 template <class T>
 __global__ void __launch_bounds__(BLOCK)
@@ -262,6 +268,14 @@ static void clip(struct kernels *k, struct buffer *x, double limit, struct rows 
     else
         LAUNCH(clip_elements<float>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream,
                (float *)x->data, (float)limit, total);
+}
+
+static void scale(struct kernels *k, struct buffer *x, double factor, struct rows rows, int width)
+{
+    struct cuda_range range("scale");
+    size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
+    LAUNCH(scale_elements, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream,
+           (float *)x->data, (float)factor, total);
 }
 
 static void clip_reverse(struct kernels *k, struct buffer *dx, const struct buffer *x, double limit,
@@ -383,6 +397,7 @@ void cuda_fill_rows(struct kernels *k)
     k->embed = embed;
     k->rotate = rotate;
     k->scale_queries = scale_queries;
+    k->scale = scale;
     k->clip = clip;
     k->clip_reverse = clip_reverse;
     k->row_norms = row_norms;

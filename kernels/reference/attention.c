@@ -148,7 +148,8 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
                 struct view v = head_view(a, sinks, kv, segment, head, queries, keys);
                 size_t at = ((size_t)segment * (size_t)queries + (size_t)r) * (size_t)heads +
                             (size_t)head;
-                double *p = scratch + (size_t)omp_get_thread_num() * (size_t)keys, sum[256] = {0};
+                double *p = scratch + (size_t)omp_get_thread_num() * (size_t)keys,
+                       sum[HEAD_SIZE_MOST] = {0};
                 real *out = (real *)o->data + at * (size_t)value_size; /* [value_size] */
                 int first, end;
                 ((real *)
@@ -173,7 +174,7 @@ static void reverse_row(real *dq, double *dk, double *dv, const real *d_out, con
                         const struct view *v, int r, double *p, double *slope, double *dp)
 {
     int size = v->shape->head_size, value_size = v->shape->value_size, first, end;
-    double mean = 0, sum[256] = {0};
+    double mean = 0, sum[HEAD_SIZE_MOST] = {0};
     probabilities(p, slope, v, query, r);
     key_range(&first, &end, v, r);
     for (int j = first; j < end; j++) {

@@ -55,7 +55,8 @@ static inline double sigmoid(double x)
 /* Each fills the entries of struct kernels that its file defines. */
 void fill_memory(struct kernels *k); /* create .. scratch_bytes */
 void fill_weight(struct kernels *k); /* weight_load, weight_free, weight_bytes */
-void fill_rows(struct kernels *k); /* embed, rotate, scale_queries, clip, clip_reverse, row_norms */
+void fill_rows(
+    struct kernels *k); /* embed, rotate, scale_queries, scale, clip, clip_reverse, row_norms */
 void fill_move(struct kernels *k); /* copy, add, tail, tail_reverse, join */
 void fill_linear(struct kernels *k); /* linear, linear_reverse, linear_runs, linear_runs_reverse */
 void fill_norm(struct kernels *k); /* norm, norm_reverse, norm_heads, norm_heads_reverse */

@@ -85,6 +85,16 @@ static void clip(struct kernels *k, struct buffer *x, double limit, struct rows 
     }
 }
 
+static void scale(struct kernels *k, struct buffer *x, double factor, struct rows rows, int width)
+{
+    size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
+    real *values = x->data;
+    (void)k;
+#pragma omp parallel for
+    for (size_t i = 0; i < total; i++)
+        values[i] = factor == 0 ? 0 : (real)factor * values[i];
+}
+
 static void clip_reverse(struct kernels *k, struct buffer *dx, const struct buffer *x, double limit,
                          struct rows rows, int width)
 {
@@ -118,6 +128,7 @@ void fill_rows(struct kernels *k)
     k->embed = embed;
     k->rotate = rotate;
     k->scale_queries = scale_queries;
+    k->scale = scale;
     k->clip = clip;
     k->clip_reverse = clip_reverse;
     k->row_norms = row_norms;

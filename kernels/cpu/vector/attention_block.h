@@ -19,7 +19,7 @@
 
 /* Block sizes are from measurements on AVX2; PAD keeps rows of a power of two bytes out of the same
  * cache sets. */
-enum { QUERIES = 96, KEYS = 96, LD = KEYS + 16, HEAD_MOST = 256 + PANEL };
+enum { QUERIES = 96, KEYS = 96, LD = KEYS + 16 };
 _Static_assert(KEYS % PANEL == 0, "key blocks are whole panels");
 _Static_assert(QUERIES % GROUP == 0 && KEYS % GROUP == 0, "blocks are whole groups");
 _Static_assert((int)TABLE_PAD >= (int)PANEL, "tables are read up to a whole panel past their end");
@@ -30,14 +30,11 @@ struct workspace {
     float d_score[QUERIES * LD] __attribute__((aligned(64)));
     float slope[QUERIES * LD]
         __attribute__((aligned(64))); /* reverse: derivative of the soft-cap; then dS in groups */
-    float first[QUERIES * (HEAD_MOST + 16)]
-        __attribute__((aligned(64))); /* O of the query block, or dK of the key block */
-    float second[QUERIES * (HEAD_MOST + 16)] __attribute__((aligned(64))); /* dV */
     float sum[QUERIES * WIDTH] __attribute__((aligned(64)));
     float largest[QUERIES];
     float bias[KEYS]; /* bias of a row whose keys use two tables */
 };
-_Static_assert(KEYS <= QUERIES, "first and second hold a block of either");
+_Static_assert(KEYS <= QUERIES, "a block of queries has room for one of keys");
 
 /* Factors of products in groups (product.h). */
 struct factors {
@@ -50,6 +47,8 @@ struct factors {
 /* The arrays of a head, packed into contiguous, padded blocks. */
 struct packed {
     struct workspace *work;
+    float *first; /* O of the query block, or dK of the key block */
+    float *second; /* dV, or sums by distance */
     size_t ld, value_ld; /* of the row-major copies: whole panels, an odd number of cache lines */
     int width, value_width; /* head_size and value_size rounded up to whole vectors */
     float *key_t, *value_t; /* panels [keys / PANEL][head_size or value_size][PANEL] */
@@ -88,6 +87,9 @@ static size_t pack_layout(struct packed *p, float *base, int head_size, int valu
                          .width = (int)round_up(d, WIDTH),
                          .value_width = (int)round_up(v, WIDTH)};
 #define TAKE(pointer, count) (p->pointer = base ? base + at : NULL, at += round_up(count, 16))
+    const size_t widest = ld > value_ld ? ld : value_ld, usual = 256 + PANEL + 16;
+    TAKE(first, QUERIES * (widest > usual ? widest : usual));
+    TAKE(second, QUERIES * (widest > usual ? widest : usual));
     TAKE(key_t, k * d);
     TAKE(query, q * ld);
     TAKE(query_size, (q + QUERIES - 1) / QUERIES);

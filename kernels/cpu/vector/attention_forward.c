@@ -78,7 +78,7 @@ static void forward_block(const struct attention_task *t, const struct packed *p
                   *sum = w->sum + (first + r) * WIDTH;
             int columns = row_columns(b, first + r);
             if (grown[r] != *largest)
-                rescale(w->first + (size_t)(first + r) * p->value_ld, sum, *largest, grown[r],
+                rescale(p->first + (size_t)(first + r) * p->value_ld, sum, *largest, grown[r],
                         p->value_width);
             *largest = grown[r];
             exponentials(z, sum, grown[r], columns);
@@ -86,7 +86,7 @@ static void forward_block(const struct attention_task *t, const struct packed *p
                 memset(z + columns, 0, (size_t)(LD - columns) * sizeof(float));
         }
         const group *probability = group_along_rows(w->score, w->score, LD, rows, KEYS);
-        product(w->first + (size_t)first * p->value_ld, p->value_ld, probability, LD,
+        product(p->first + (size_t)first * p->value_ld, p->value_ld, probability, LD,
                 p->right.value + (size_t)(b->j / GROUP) * p->value_ld, PANEL, p->value_ld, rows,
                 p->value_width, b->keys, 1, 0, causal ? MASK_LEFT : MASK_NONE, diagonal);
     }
@@ -129,7 +129,7 @@ void attention_forward(const struct attention_task *t)
         struct block b = block_at(t, i, 0);
         int last = b.first_query + b.queries - 1 -
                    (t->positions - t->keys); /* the farthest key seen */
-        memset(w->first, 0, (size_t)b.queries * p.value_ld * sizeof(float));
+        memset(p.first, 0, (size_t)b.queries * p.value_ld * sizeof(float));
         memset(w->sum, 0, sizeof w->sum);
         for (int r = 0; r < b.queries; r++)
             w->largest[r] = -INFINITY;
@@ -146,7 +146,7 @@ void attention_forward(const struct attention_task *t)
             float *out = t->o + (size_t)(i + r) * t->o_stride;
             t->lse[i + r] = finish_lse(&factor, w->largest[r], total, t->sink);
             for (int c = 0; c < v; c++)
-                out[c] = w->first[(size_t)r * p.value_ld + (size_t)c] * factor;
+                out[c] = p.first[(size_t)r * p.value_ld + (size_t)c] * factor;
         }
     }
     denormals_restore(mode);

@@ -62,9 +62,9 @@ static void reverse_block(const struct attention_task *t, const struct packed *p
     const group *probability = group_along_columns(w->score, w->score, LD, b->queries, columns_all),
                 *left_ds = group_along_rows(w->slope, w->d_score, LD, b->queries, KEYS),
                 *ds = group_along_columns(w->d_score, w->d_score, LD, b->queries, columns_all);
-    product(w->second, p->value_ld, probability, LD, p->right.d_o + block * p->value_ld, PANEL,
+    product(p->second, p->value_ld, probability, LD, p->right.d_o + block * p->value_ld, PANEL,
             p->value_ld, b->keys, p->value_width, b->queries, 1, 1, left_t, b->diagonal);
-    product(w->first, p->ld, ds, LD, p->right.query + block * p->ld, PANEL, p->ld, b->keys,
+    product(p->first, p->ld, ds, LD, p->right.query + block * p->ld, PANEL, p->ld, b->keys,
             p->width, b->queries, 1, 1, left_t, b->diagonal);
     product(p->dq + i, p->ld, left_ds, LD, p->right.key + (size_t)(b->j / GROUP) * p->ld, PANEL,
             p->ld, b->queries, p->width, b->keys, 1, 0, left, b->diagonal);
@@ -105,11 +105,10 @@ void attention_reverse_head(const struct attention_task *t)
     p.right.key = group_along_columns(p.key, p.key, p.ld, padded, p.width);
     p.right.key_t = group_panels(p.key_t, padded, d);
     p.right.value_t = group_panels(p.value_t, padded, v);
-    struct workspace *w = p.work;
     for (int j = 0; j < t->keys; j += KEYS) {
         struct block b = block_at(t, 0, j);
-        memset(w->first, 0, (size_t)b.keys * p.ld * sizeof(float));
-        memset(w->second, 0, (size_t)b.keys * p.value_ld * sizeof(float));
+        memset(p.first, 0, (size_t)b.keys * p.ld * sizeof(float));
+        memset(p.second, 0, (size_t)b.keys * p.value_ld * sizeof(float));
         int first = j - offset > 0 ? (j - offset) / QUERIES * QUERIES
                                    : 0; /* the first block of queries that sees any of these keys */
         for (int i = first; i < t->queries; i += QUERIES) {
@@ -121,10 +120,10 @@ void attention_reverse_head(const struct attention_task *t)
                 reverse_block(t, &p, &b);
         }
         for (int c = 0; c < b.keys; c++) {
-            memcpy(t->d_key + (size_t)(j + c) * t->d_kv_stride, w->first + (size_t)c * p.ld,
+            memcpy(t->d_key + (size_t)(j + c) * t->d_kv_stride, p.first + (size_t)c * p.ld,
                    (size_t)d * sizeof(float));
-            memcpy(t->d_value + (size_t)(j + c) * t->d_kv_stride,
-                   w->second + (size_t)c * p.value_ld, (size_t)v * sizeof(float));
+            memcpy(t->d_value + (size_t)(j + c) * t->d_kv_stride, p.second + (size_t)c * p.value_ld,
+                   (size_t)v * sizeof(float));
         }
     }
     for (int i = 0; i < t->queries; i++) {
