@@ -240,7 +240,7 @@ static int print_estimate(const struct info_found *x, struct error *e)
 static void put_sizes(struct table *t, const struct info_found *x)
 {
     const struct decoder *d = x->decoder;
-    char bytes[BYTES_TEXT], more[64] = "";
+    char bytes[BYTES_TEXT], more[128] = "";
 
     put_row(t, "parameters", "%.0f in %zu tensors, %s", x->parameters, tensors_count(d->tensors),
             bytes_text(bytes, x->bytes));
@@ -256,6 +256,13 @@ static void put_sizes(struct table *t, const struct info_found *x)
         snprintf(more, sizeof more, ", %d for keys and values", d->kv_heads);
     if (d->value_size != d->head_size)
         snprintf(more + strlen(more), sizeof more - strlen(more), ", values of %d", d->value_size);
+    for (int l = 0; l < d->layers; l++)
+        if (d->blocks[l].head_size && d->blocks[l].head_size != d->head_size) {
+            snprintf(more + strlen(more), sizeof more - strlen(more),
+                     "; of %d, %d for keys and values, without windows", d->blocks[l].head_size,
+                     d->blocks[l].kv_heads);
+            break;
+        }
     put_row(t, "heads", "%d of size %d%s", d->heads, d->head_size, more);
 }
 

@@ -171,6 +171,7 @@ int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct erro
             return -1;
         out->bias_of_layer[l] = out->bias_count - 1;
         tell_reason(b->reason, sizeof b->reason, d, s);
+        b->head_size = block_head_size(d, &d->blocks[l]);
         if (d->position == POSITION_ROTARY && s->rotary != ROTARY_NONE &&
             copy_rotary(&b->rotary, &d->rotary[s->rotary], e) != 0)
             return -1;
@@ -193,6 +194,7 @@ int biases_of_rope(struct bias_set *out, const char *text, struct error *e)
     if (!b || rope_by_hand(&b->rotary, &out->head_size, out->position, sizeof out->position, text,
                            e) != 0)
         return -1;
+    b->head_size = out->head_size;
     tell_rotary(b->reason, sizeof b->reason);
     out->heads = 1;
     return 0;

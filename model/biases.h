@@ -12,6 +12,7 @@ struct layer_bias {
     struct formula *formula; /* owned, every parameter set; NULL: none */
     long window; /* b(t) = -inf for t >= window; 0: no such end is known */
     struct rotary rotary; /* the rotation of queries and keys, its lists owned; size 0: none */
+    int head_size; /* of a decoder's rotated layers */
     char reason[192]; /* why the series of the encoding does not apply; empty: it does. `formula` is
                        * that of the window alone then
                        */

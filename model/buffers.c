@@ -36,19 +36,21 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
 {
     const struct decoder *d = s->d;
     const size_t hidden = (size_t)d->hidden, embedding = (size_t)d->embedding_width,
-                 heads = (size_t)d->heads, q_width = (size_t)decoder_q_width(d),
-                 o_width = (size_t)decoder_o_width(d), kv_width = (size_t)decoder_kv_width(d);
+                 heads = (size_t)d->heads, side = (size_t)d->side_width;
     const size_t inputs = (size_t)s->keys[0], outputs = (size_t)s->keys[d->layers];
     const int reverse = s->kind == REQUEST_GRADIENT, head = s->kind != REQUEST_ATTENTION,
               narrow = d->project_in.weight.data != NULL, normed = d->embedding_norm.present;
-    size_t queries = 0,
-           pruned = 0; /* the most that any block writes, or any parallel one with fewer rows */
+    size_t q_size = 0, kv_size = 0,
+           kv_width = 0; /* the most elements of queries, of keys and values */
+    size_t pruned = 0; /* the most that any block writes, or any parallel one with fewer rows */
     size_t inner_size = 0,
            gated = 0; /* most elements of any MLP; of any that needs two in reverse */
     size_t slots = 0, slots_size = 0, scaled = 0, logits = 0, weights = 0; /* of experts */
     size_t inner = hidden, widest, rank = 0, shared = 0, own_width = 0; /* the last of latents */
-    most(&inner, q_width);
-    most(&inner, o_width);
+    for (int l = 0; l < d->layers; l++) {
+        most(&inner, (size_t)block_q_width(d, &d->blocks[l]));
+        most(&inner, (size_t)block_o_width(d, &d->blocks[l]));
+    }
     widest = embedding > inner ? embedding : inner;
     for (int l = 0; l < d->layers; l++) {
         const struct block *b = &d->blocks[l];
@@ -59,9 +61,13 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         most(&rank, latent_query_rank(b));
         most(&shared, latent_shared_size(b));
         most(&own_width, latent_own_width(b));
-        most(&queries, here);
+        most(&q_size, here * (size_t)block_q_width(d, b));
+        most(&kv_width, (size_t)block_kv_width(d, b));
+        most(&kv_size, (size_t)shape_span(s, l) * (size_t)block_kv_width(d, b));
         most(&inner_size, own);
+        most(&inner_size, here * side);
         most(&gated, b->gate.weight.data || x->shared_gate.weight.data ? own : 0);
+        most(&gated, here * side);
         const int fewer = s->queries[l] < s->keys[l] || (s->retain && l + 1 == d->layers);
         most(&pruned, b->residual == RESIDUAL_PARALLEL && fewer ? here : 0);
         most(&slots, rows_of_experts);
@@ -92,8 +98,11 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(expert_b), ROLE_ACTIVATION, reverse ? slots_size : 0, 1, OWN},
         {ENGINE(d_logits), ROLE_RESIDUAL, reverse ? logits : 0, 1, OWN},
         {ENGINE(d_weights), ROLE_RESIDUAL, reverse ? weights : 0, 1, OWN},
-        {ENGINE(dq), ROLE_ACTIVATION, reverse ? queries : 0, q_width, OWN},
-        {ENGINE(dkv), ROLE_ACTIVATION, reverse ? inputs : 0, kv_width, OWN},
+        {ENGINE(dq), ROLE_ACTIVATION, reverse ? q_size : 0, 1, OWN},
+        {ENGINE(dkv), ROLE_ACTIVATION, reverse ? kv_size : 0, 1, OWN},
+        {ENGINE(start), ROLE_ACTIVATION, side ? inputs : 0, hidden, OWN},
+        {ENGINE(d_start), ROLE_RESIDUAL, side && reverse ? inputs : 0, hidden, OWN},
+        {ENGINE(side), ROLE_RESIDUAL, side ? inputs : 0, side, OWN},
         {ENGINE(g[0]), ROLE_RESIDUAL, reverse ? inputs : 0, hidden, OWN},
         {ENGINE(g[1]), ROLE_RESIDUAL, reverse ? inputs : 0, hidden, OWN},
         {ENGINE(rounded), ROLE_ACTIVATION, reverse && s->rounds ? inputs : 0, hidden, OWN},
@@ -123,19 +132,22 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
     const int block = l < d->layers, reverse = s->kind == REQUEST_GRADIENT;
     const struct block none = {0}, *b = block ? &d->blocks[l] : &none;
     const size_t hidden = (size_t)d->hidden, heads = (size_t)d->heads,
-                 kv_heads = (size_t)d->kv_heads, q_norms = b->norms_whole ? 1 : heads,
-                 k_norms = b->norms_whole ? 1 : kv_heads, q_width = (size_t)decoder_q_width(d),
-                 o_width = (size_t)decoder_o_width(d), kv_width = (size_t)decoder_kv_width(d),
+                 q_norms = b->norms_whole ? 1 : heads, k_norms = (size_t)block_key_norms(d, b),
+                 q_width = (size_t)block_q_width(d, b), o_width = (size_t)block_o_width(d, b),
+                 kv_width = (size_t)block_kv_width(d, b), side = (size_t)d->side_width,
                  mlp = (size_t)mlp_width(b), rank = latent_rank(b),
                  query_rank = latent_query_rank(b);
     const struct experts *x = &b->experts;
     const size_t inputs = (size_t)s->keys[l], keys = block ? inputs : 0,
-                 queries = block ? (size_t)s->queries[l] : 0,
+                 own_keys = b->source ? 0 : keys, queries = block ? (size_t)s->queries[l] : 0,
                  carried = block ? (size_t)shape_carry(s, l) : 0,
                  slots = block ? expert_slots(s, l) : 0, experts = (size_t)x->routing.experts,
                  width = (size_t)x->width;
     /* latents make these again */
-    const enum sharing of_q = latent_has_query(d) ? ALL : KEPT, of_kv = latent_has(d) ? ALL : KEPT;
+    const int source = block && shape_is_source(d, l);
+    const enum sharing of_q = latent_has_query(d) ? ALL : KEPT, of_kv = latent_has(d) ? ALL
+                                                                        : source      ? OWN
+                                                                                      : KEPT;
     const int heads_normed = b->query_norm.present,
               clipped = block && b->clip > 0 && shape_rotates(d, l),
               post_1 = b->attention_post_norm.present, post_2 = b->mlp_post_norm.present;
@@ -147,7 +159,8 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(peak), ROLE_STATISTIC, reverse && (!block || !range_passes(b)) ? 1 : 0, 1, OWN},
         {LAYER(statistics_1), ROLE_STATISTIC, keys, 2, KEPT},
         {LAYER(q), ROLE_ACTIVATION, queries, q_width, of_q},
-        {LAYER(kv), ROLE_ACTIVATION, keys + carried, kv_width, of_kv},
+        {LAYER(kv), ROLE_ACTIVATION, own_keys + carried, kv_width, of_kv},
+        {LAYER(d_kv), ROLE_ACTIVATION, source && reverse ? keys : 0, kv_width, OWN},
         {LAYER(lse), ROLE_STATISTIC, queries, heads, KEPT},
         {LAYER(o), ROLE_ACTIVATION, queries, o_width, KEPT},
         {LAYER(latent), ROLE_ACTIVATION, rank ? keys : 0, rank, KEPT},
@@ -160,15 +173,21 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(up), ROLE_ACTIVATION, mlp ? queries : 0, mlp, KEPT},
         {LAYER(gate), ROLE_ACTIVATION, b->gate.weight.data ? queries : 0, mlp, KEPT},
         {LAYER(raw_q), ROLE_ACTIVATION, heads_normed ? queries : 0, q_width, KEPT},
-        {LAYER(raw_kv), ROLE_ACTIVATION, heads_normed ? keys : 0, kv_width, KEPT},
+        {LAYER(raw_kv), ROLE_ACTIVATION, heads_normed ? own_keys : 0, kv_width, KEPT},
         {LAYER(clipped_q), ROLE_ACTIVATION, clipped ? queries : 0, q_width, KEPT},
         {LAYER(clipped_kv), ROLE_ACTIVATION, clipped ? keys : 0, kv_width, KEPT},
         {LAYER(statistics_q), ROLE_STATISTIC, heads_normed ? queries : 0, 2 * q_norms, KEPT},
-        {LAYER(statistics_k), ROLE_STATISTIC, heads_normed ? keys : 0, 2 * k_norms, KEPT},
+        {LAYER(statistics_k), ROLE_STATISTIC, heads_normed ? own_keys : 0, 2 * k_norms, KEPT},
         {LAYER(attention_sum), ROLE_RESIDUAL, post_1 ? queries : 0, hidden, KEPT},
         {LAYER(statistics_3), ROLE_STATISTIC, post_1 ? queries : 0, 2, KEPT},
         {LAYER(mlp_sum), ROLE_RESIDUAL, post_2 ? queries : 0, hidden, KEPT},
         {LAYER(statistics_4), ROLE_STATISTIC, post_2 ? queries : 0, 2, KEPT},
+        {LAYER(side), ROLE_ACTIVATION, side ? queries : 0, side, KEPT},
+        {LAYER(side_gate), ROLE_ACTIVATION, side ? queries : 0, side, KEPT},
+        {LAYER(side_raw), ROLE_RESIDUAL, side ? queries : 0, side, KEPT},
+        {LAYER(side_sum), ROLE_RESIDUAL, side ? queries : 0, hidden, KEPT},
+        {LAYER(side_raw_statistics), ROLE_STATISTIC, side ? queries : 0, 2, KEPT},
+        {LAYER(side_statistics), ROLE_STATISTIC, side ? queries : 0, 2, KEPT},
         {LAYER(logits), ROLE_RESIDUAL, experts ? queries : 0, experts, KEPT},
         {LAYER(weights), ROLE_RESIDUAL, slots, 1, KEPT},
         {LAYER(choice), ROLE_INDEX, slots, 1, KEPT},

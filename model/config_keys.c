@@ -196,7 +196,7 @@ enum config_key config_key_class(const struct family *family, const struct confi
     const char *member = rope_member(key), *dot = strchr(key, '.');
     size_t below = sizeof quantisation_member - 1;
     for (int i = 0; i < REFUSED; i++)
-        if (strcmp(key, refused[i].key) == 0)
+        if (strcmp(key, refused[i].key) == 0 && !is_listed(family->nullable, key))
             return CONFIG_KEY_REFUSED;
     if (strcmp(key, quantisation_root) == 0 && !config_asked(c, key))
         return CONFIG_KEY_REFUSED;
@@ -238,7 +238,8 @@ int config_keys_refuse(const struct decoder *d, const struct family *family, str
         return -1;
     for (int i = 0; i < REFUSED; i++) {
         const json_t *value = json_object_get(config_root(d->config), refused[i].key);
-        int same = !value || is_only(value, refused[i].only);
+        int same = !value || is_only(value, refused[i].only) ||
+                   is_listed(family->nullable, refused[i].key); /* the family reads it */
         if (!same)
             return fail(e, "%s: %s%s is not supported (expected %s)", config, refused[i].key,
                         json_is_true(value)    ? " true"

@@ -86,7 +86,20 @@ struct latent {
     struct norm_view query_norm;
 };
 
+/* The end of a block with per-layer inputs (Gemma 3n and 4): y += norm(out (act(gate y) * p)), p =
+ * input_norm(project x[0]) + scale table[token]. The table is another parameter than the token's
+ * embedding, and is held constant. */
+struct side_input {
+    struct linear gate, project; /* [width, hidden]; gate.weight.data NULL: none */
+    struct linear out; /* [hidden, width] */
+    struct norm_view norm; /* [hidden] */
+    view table; /* [vocabulary, width] */
+};
+
 struct block {
+    int kv_heads, head_size; /* of its attention, if not the decoder's; 0: the decoder's */
+    int source; /* 1 + the block whose keys and values its queries read, of equal heads and score;
+                   0: its own */
     struct norm_view attention_norm, mlp_norm; /* n1, n2 */
     struct norm_view attention_post_norm, mlp_post_norm; /* p1, p2 */
     struct linear query, key, value, output;
@@ -98,6 +111,7 @@ struct block {
                                               head_size], or, with norms_whole, of all heads as one,
                                               [heads head_size]; before rotation; both or none */
     int norms_whole, query_norm_last; /* query_norm_last: after the rotation */
+    int values_normed; /* key_norm, [2 kv_heads, head_size], is of every head's value too */
     struct linear up, gate, down; /* gate: NULL data: not gated; up: NULL data: only experts */
     struct experts experts;
     enum activation activation; /* of MLP and experts */
@@ -106,6 +120,8 @@ struct block {
     enum residual_wiring residual;
     int residual_from_norm; /* 1: the residual branch starts from n1's and n2's output (bloom's
                                apply_residual_connection_post_layernorm); sequential */
+    struct side_input side;
+    double factor; /* on the block's output; 0: 1 */
     struct score score;
 };
 
@@ -143,6 +159,7 @@ struct decoder {
     } sinusoid;
     struct rotary {
         int size, first; /* rotated dimensions of a head, and the first of them */
+        int still; /* the last of its pairs that do not turn, with frequency 0 */
         int backwards; /* 1: rotated by minus the angle */
         enum rotary_pairing pairing;
         double *frequency; /* [size / 2] radians a position; owned */
@@ -160,6 +177,10 @@ struct decoder {
         int scaled; /* 1: frequencies do not follow from the base alone */
         int other_fraction; /* 1: the configuration rotates part of a head, the model's code all */
     } rotary[ROTARIES]; /* the first for all layers, or all without windows */
+
+    struct norm_view side_norm; /* [side_width], of the inputs that blocks have besides x */
+    int side_width; /* 0: there are none */
+    double side_scale; /* of their tables */
 
     struct block *blocks; /* [layers]; owned */
     struct norm_view final_norm;
@@ -223,22 +244,45 @@ int decoder_has_experts(const struct decoder *d);
 int decoder_limit(const struct decoder *d);
 enum { DECODER_LIMIT_TEXT = 160 };
 char *decoder_limit_text(char text[DECODER_LIMIT_TEXT], const struct decoder *d);
+/* Of a block's attention. */
+static inline int block_kv_heads(const struct decoder *d, const struct block *b)
+{
+    return b->kv_heads ? b->kv_heads : d->kv_heads;
+}
+static inline int block_head_size(const struct decoder *d, const struct block *b)
+{
+    return b->head_size ? b->head_size : d->head_size;
+}
+static inline int block_value_size(const struct decoder *d, const struct block *b)
+{
+    return b->head_size ? b->head_size : d->value_size;
+}
 /* Numbers of a row of queries; of keys; of keys and values; of attention's output. */
-static inline int decoder_q_width(const struct decoder *d)
+static inline int block_q_width(const struct decoder *d, const struct block *b)
 {
-    return d->heads * d->head_size;
+    return d->heads * block_head_size(d, b);
 }
-static inline int decoder_key_width(const struct decoder *d)
+static inline int block_key_width(const struct decoder *d, const struct block *b)
 {
-    return d->kv_heads * d->head_size;
+    return block_kv_heads(d, b) * block_head_size(d, b);
 }
-static inline int decoder_kv_width(const struct decoder *d)
+static inline int block_kv_width(const struct decoder *d, const struct block *b)
 {
-    return d->kv_heads * (d->head_size + d->value_size);
+    return block_kv_heads(d, b) * (block_head_size(d, b) + block_value_size(d, b));
 }
-static inline int decoder_o_width(const struct decoder *d)
+static inline int block_o_width(const struct decoder *d, const struct block *b)
 {
-    return d->heads * d->value_size;
+    return d->heads * block_value_size(d, b);
+}
+/* The slices of a row of keys and values that key_norm normalises by themselves. */
+static inline int block_key_norms(const struct decoder *d, const struct block *b)
+{
+    return b->norms_whole ? 1 : (1 + b->values_normed) * block_kv_heads(d, b);
+}
+/* The block whose keys and values block l reads: l, or one before it. */
+static inline int block_source(const struct decoder *d, int l)
+{
+    return d->blocks[l].source ? d->blocks[l].source - 1 : l;
 }
 /* 1 if the angles of its rotary positions depend on the length of the segment. */
 static inline int decoder_depends_on_length(const struct decoder *d)

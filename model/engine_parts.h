@@ -5,7 +5,8 @@
  * or one that keeps first keys, all n; queries[l] = keys[l + 1]. The last block may write more
  * (outputs of a request); with score.carry every block reads and writes these, and finds
  * earlier keys and values in the layer's `carry`. With score.retain so it does with all inputs of a
- * call, and n grows from call to call. */
+ * call, and n grows from call to call. A block that reads the keys and values of another reads no
+ * more positions of the stream than it writes; that other one has as many keys as either needs. */
 #ifndef REACH_MODEL_ENGINE_PARTS_H
 #define REACH_MODEL_ENGINE_PARTS_H
 
@@ -31,10 +32,11 @@ struct expert_weights {
 /* A block's parameters in the kernel set's form. Keys and values are one matrix. */
 struct block_weights {
     struct norm_weights attention_norm, mlp_norm, attention_post_norm, mlp_post_norm, query_norm,
-        key_norm, latent_norm, latent_query_norm;
+        key_norm, latent_norm, latent_query_norm, side_norm;
     struct linear_weights query, kv, output, up, gate, down, router, shared_gate;
     struct linear_weights latent_down, latent_up, latent_shared, latent_query_down;
-    struct weight *sinks, *correction;
+    struct linear_weights side_gate, side_project, side_out;
+    struct weight *sinks, *correction, *side_table;
     struct expert_weights *experts; /* [experts]; empty if not loaded. NULL: none */
     int loaded; /* all; of experts if weights are resident */
 };
@@ -67,7 +69,10 @@ struct layer {
     /* what forward keeps for reverse */
     struct buffer *statistics_1; /* [B keys, 2] */
     struct buffer *q; /* [B queries, H hd] after rotation */
-    struct buffer *kv; /* [B keys, KV (hd + vd)] keys rotated; after the carried ones */
+    struct buffer *kv; /* [B keys, KV (hd + vd)] keys rotated; after the carried ones; none in a
+                          block that reads another's */
+    int kv_rows; /* of it in a segment */
+    struct buffer *d_kv; /* as kv, if others read it: their gradients of it */
     struct buffer *lse; /* [B, H, queries] */
     struct buffer *o; /* [B queries, H vd] */
     /* with latents, which make q (if by a latent) and kv again in reverse: before their norms, and
@@ -87,6 +92,11 @@ struct layer {
     /* with post norms: their inputs, and their statistics */
     struct buffer *attention_sum, *mlp_sum; /* [B queries, d] */
     struct buffer *statistics_3, *statistics_4; /* [B queries, 2] */
+    /* with inputs besides x: p and what its norm reads, the gate before the activation, and what
+     * the last norm reads; and their statistics */
+    struct buffer *side, *side_gate; /* [B queries, side_width] */
+    struct buffer *side_raw, *side_sum; /* [B queries, side_width], [B queries, d] */
+    struct buffer *side_raw_statistics, *side_statistics; /* [B queries, 2] */
     /* with experts, S = queries chosen: slots for a segment's rows, by expert, segment and row */
     struct buffer *logits, *weights; /* [B queries, experts], [B queries, chosen] */
     struct buffer *choice, *place, *order; /* [B queries, chosen]: experts, their slots; [B S]: the
@@ -123,7 +133,7 @@ struct engine {
     /* parameters */
     struct weight *embedding, *position_rows, *head, *head_bias;
     double *position_table; /* sinusoidal rows [n, d]; the weight may point into it */
-    struct norm_weights embedding_norm, final_norm;
+    struct norm_weights embedding_norm, final_norm, side_norm;
     struct linear_weights project_in, project_out;
     struct block_weights *blocks; /* [layers] */
     struct attention **attention; /* [layers]; layers with equal scores share one */
@@ -157,6 +167,8 @@ struct engine {
     struct buffer *d_logits, *d_weights; /* [B queries, experts], [B queries, chosen] */
     struct buffer *fresh; /* with carry: [B outputs, KV (hd + vd)] keys and values of the positions
                              of a layer's x */
+    struct buffer *start, *d_start, *side; /* with inputs besides x: [B n, d] layer 0's x, and the
+                                              gradients of what blocks made of it; [B n, width] */
     int expanded; /* with latents: the layer whose q and kv are in the buffers that all share; -1:
                      none */
 
@@ -191,6 +203,11 @@ int shape_open(struct shape *s, const struct decoder *d, const struct engine_req
 void shape_close(struct shape *s);
 /* n, and keys and queries for it. */
 void shape_rows(struct shape *s, int n);
+/* The rows of keys and values that layer l reads, and which others read too, except carried ones.
+ */
+int shape_span(const struct shape *s, int l);
+/* 1 if other blocks read block l's keys and values. */
+int shape_is_source(const struct decoder *d, int l);
 /* The number of positions before layer l's in its `carry`, at most. */
 int shape_carry(const struct shape *s, int l);
 
@@ -225,8 +242,8 @@ int plan_make(struct memory_plan *plan, struct shape *shape, struct kernels *k,
 /* Operations of one pass over one segment, including reverse if a gradient is requested. */
 double work_products(const struct shape *s);
 double work_attention(const struct shape *s);
-/* Operations of attention for a query and a key in a head. */
-double work_of_pair(const struct decoder *d, int reverse);
+/* Operations of layer l's attention for a query and a key in a head. */
+double work_of_pair(const struct decoder *d, int l, int reverse);
 /* Pairs of a query among the last `queries` of n positions and a key among its `seen` nearest ones,
  * at distances first .. end - 1. */
 double work_pairs_between(double first, double end, double queries, double n, double seen);
@@ -367,6 +384,15 @@ int latent_forward(struct engine *g, int l, const struct buffer *y_last, int bat
 void latent_restore(struct engine *g, int l, int batch);
 /* g->dq, g->dkv, rotated back -> gradient of g->y [B keys, d]; uses g->t. */
 void latent_reverse(struct engine *g, int l, int batch);
+
+/* -- side.c -- */
+/* What block l adds to its output for its inputs besides x, and the factor on it: in place, `to` [B
+ * queries, d]. What reverse needs alone, if only_kept. */
+void side_forward(struct engine *g, int l, struct buffer *to, int batch, int only_kept);
+/* dy [B queries, d]: gradient of the block's output -> of what side_forward got; dx is overwritten.
+ * The rest is added to g->d_start, which is zero before the first of these. */
+void side_begin(struct engine *g, int batch);
+void side_reverse(struct engine *g, int l, struct buffer *dy, struct buffer *dx, int batch);
 
 /* -- experts.c -- */
 extern const struct routing shared_routing; /* of the shared expert's gate: sigma of one logit */

@@ -28,7 +28,7 @@ struct family {
 extern const struct family family_reach, family_bloom, family_mpt, family_opt, family_falcon,
     family_megatron, family_fairseq, family_litgpt;
 extern const struct family families_llama_like[], families_mixtures[], families_latents[],
-    families_gpt_like[], families_beside_images[], families_llama4[],
+    families_gpt_like[], families_beside_images[], families_llama4[], families_gemma4[],
     families_trained[]; /* to a name that is NULL */
 
 /* All families, counted from 0; NULL after the last. */
@@ -162,6 +162,9 @@ struct rope_keys {
     int required; /* 1: rope_parameters or rope_scaling is required, without a default */
     int alpha; /* 1: dynamic scaling with a member alpha changes the base */
     int sections; /* 1: positions of images have three coordinates (mrope); text has one */
+    int proportional; /* 1: there is the type proportional, whose fraction is that of the pairs that
+                         turn, at the rates that all pairs of a head would have */
+    int full_size; /* with by_kind: of a head in layers without windows; 0: as in the others */
     int by_kind; /* 1: separate settings, and names of the base, for layers with windows */
     const char *local_theta;
     const char *bases; /* key of a list of bases by layer; NULL: none */

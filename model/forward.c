@@ -38,15 +38,18 @@ void forward_embed(struct engine *g, int batch)
     if (norm)
         k->norm(k, g->layers[0].x, g->raw_statistics, g->raw, &g->embedding_norm.norm, rows,
                 d->hidden);
+    if (d->side_width)
+        k->copy(k, g->start, g->layers[0].x, rows, d->hidden);
 }
 
 int forward_keys(struct engine *g, int l, int batch)
 {
     const struct decoder *d = g->d;
+    const struct block *b = &d->blocks[l];
     struct rows rows = {batch, g->shape.carry ? score_join(g, l, batch) : g->shape.keys[l]};
     if (shape_rotates(d, l))
-        g->k->rotate(g->k, g->layers[l].kv, g->attention[l], rows, d->kv_heads, decoder_kv_width(d),
-                     +1);
+        g->k->rotate(g->k, g->layers[l].kv, g->attention[l], rows, block_kv_heads(d, b),
+                     block_kv_width(d, b), +1);
     return rows.count;
 }
 
@@ -56,9 +59,10 @@ void forward_queries(struct engine *g, int l, int batch)
     const struct block *b = &d->blocks[l];
     struct rows rows = {batch, g->shape.queries[l]};
     if (shape_rotates(d, l) && !b->query_norm_last)
-        g->k->rotate(g->k, g->layers[l].q, g->attention[l], rows, d->heads, decoder_q_width(d), +1);
+        g->k->rotate(g->k, g->layers[l].q, g->attention[l], rows, d->heads, block_q_width(d, b),
+                     +1);
     if (b->score.log_length || b->score.query_growth != 0)
-        g->k->scale_queries(g->k, g->layers[l].q, g->attention[l], rows, decoder_q_width(d));
+        g->k->scale_queries(g->k, g->layers[l].q, g->attention[l], rows, block_q_width(d, b));
 }
 
 /* Queries of y_last [B queries, d], keys and values of g->y [B keys, d], as read by attention:
@@ -71,9 +75,10 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
     int keys = g->shape.keys[l], heads = w->query_norm.present, rotated = shape_rotates(d, l),
-        q_width = decoder_q_width(d), kv_width = decoder_kv_width(d), last = b->query_norm_last;
-    const int q_heads = b->norms_whole ? 1 : d->heads, k_heads = b->norms_whole ? 1 : d->kv_heads,
-              q_size = q_width / q_heads, k_size = decoder_key_width(d) / k_heads;
+        q_width = block_q_width(d, b), kv_width = block_kv_width(d, b), last = b->query_norm_last;
+    const int q_heads = b->norms_whole ? 1 : d->heads, k_heads = block_key_norms(d, b),
+              q_size = q_width / q_heads,
+              k_size = b->norms_whole ? block_key_width(d, b) : block_head_size(d, b);
     struct rows key_rows = {batch, keys}, query_rows = {batch, g->shape.queries[l]};
     struct buffer *kv = g->shape.carry
                             ? g->fresh
@@ -81,10 +86,12 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
     int clipped = b->clip > 0 && rotated;
     struct buffer *flat_q = clipped ? s->clipped_q : s->q, *flat_kv = clipped ? s->clipped_kv : kv;
     struct buffer *raw_q = heads ? s->raw_q : flat_q, *raw_kv = heads ? s->raw_kv : flat_kv;
-    k->linear(k, raw_kv, g->y, w->kv.weight, w->kv.bias, key_rows, 0);
+    if (!b->source)
+        k->linear(k, raw_kv, g->y, w->kv.weight, w->kv.bias, key_rows, 0);
     k->linear(k, raw_q, y_last, w->query.weight, w->query.bias, query_rows, 0);
-    if (heads) {
-        k->copy(k, flat_kv, raw_kv, key_rows, kv_width); /* for the values */
+    if (heads && !b->source) {
+        if (!b->values_normed)
+            k->copy(k, flat_kv, raw_kv, key_rows, kv_width); /* for the values */
         k->norm_heads(k, flat_kv, s->statistics_k, raw_kv, &w->key_norm.norm, key_rows, k_heads,
                       k_size, kv_width);
     }
@@ -106,7 +113,7 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
                       q_size, q_width);
     }
     forward_queries(g, l, batch);
-    return forward_keys(g, l, batch);
+    return b->source ? g->layers[block_source(d, l)].kv_rows : forward_keys(g, l, batch);
 }
 
 /* to[B queries, d] = the last rows of `from` [B from_rows, d], and the output of the attention. */
@@ -204,7 +211,8 @@ static int forward_post(struct engine *g, int l, struct buffer *from, int batch,
     return 0;
 }
 
-int forward_block(struct engine *g, int l, int batch, int only_kept, struct error *e)
+/* Block l without what side_forward adds. */
+static int forward_branches(struct engine *g, int l, int batch, int only_kept, struct error *e)
 {
     struct kernels *k = g->k;
     const struct decoder *d = g->d;
@@ -223,9 +231,10 @@ int forward_block(struct engine *g, int l, int batch, int only_kept, struct erro
         k->tail(k, g->t, g->y, batch, queries, keys, hidden);
         y_last = g->t;
     }
-    int kv_rows = w->latent_down.weight ? latent_forward(g, l, y_last, batch)
-                                        : forward_qkv(g, l, y_last, batch);
-    k->attention(k, s->o, s->lse, s->q, s->kv, g->attention[l], w->sinks, batch, queries, kv_rows);
+    s->kv_rows = w->latent_down.weight ? latent_forward(g, l, y_last, batch)
+                                       : forward_qkv(g, l, y_last, batch);
+    k->attention(k, s->o, s->lse, s->q, g->layers[block_source(d, l)].kv, g->attention[l], w->sinks,
+                 batch, queries, s->kv_rows);
 
     /* residual stream after attention; the MLP reads it, or (parallel) the block's input */
     struct buffer *mlp_input = s->mid;
@@ -259,6 +268,17 @@ int forward_block(struct engine *g, int l, int batch, int only_kept, struct erro
         from = out;
     }
     return forward_mlp(g, l, out, from, batch, e);
+}
+
+int forward_block(struct engine *g, int l, int batch, int only_kept, struct error *e)
+{
+    /* the gate of an input besides x reads the block's output, whose buffer is free in reverse */
+    int side = g->d->blocks[l].side.gate.weight.data != NULL;
+    if (forward_branches(g, l, batch, only_kept && !side, e))
+        return -1;
+    if (side || (!only_kept && g->d->blocks[l].factor != 0))
+        side_forward(g, l, g->layers[l + 1].x, batch, only_kept);
+    return 0;
 }
 
 int forward_blocks(struct engine *g, int batch, struct error *e)

@@ -112,7 +112,7 @@ int latent_read(struct block *b, const struct decoder *d, const struct latent_si
     struct latent *latent = &b->latent;
     size_t hidden = (size_t)d->hidden, heads = (size_t)d->heads, rank = (size_t)s->rank,
            turned = (size_t)s->turned, query_rank = (size_t)s->query_rank,
-           q_width = (size_t)decoder_q_width(d);
+           q_width = (size_t)block_q_width(d, b);
     struct linear both; /* the latent, then the shared part of keys */
     if (family_linear(&both, d, rank + turned, hidden, biased, e, "%s.self_attn.kv_a_proj_with_mqa",
                       stem) ||

@@ -16,6 +16,8 @@ struct reading {
     int norm_bias, qkv_bias, output_bias, mlp_bias, head_bias, head_norms, post_norms, parallel,
         scaled, single;
     enum fused fused;
+    int full_size, full_kv_heads; /* of layers without windows; 0: as of the others */
+    int keys_are_values, wide_sharers;
     struct latent_sizes latent; /* of layouts with latents */
     struct mixture mixture; /* of layouts with experts */
     int block; /* the names of its tensors */
@@ -90,7 +92,9 @@ static int read_settings(struct reading *r)
     if (get(&r->qkv_bias, r, &o->qkv_bias) || get(&r->output_bias, r, &o->output_bias) ||
         get(&r->mlp_bias, r, &o->mlp_bias) || get(&r->head_bias, r, &o->head_bias) ||
         get(&r->head_norms, r, &o->head_norms) || get(&r->parallel, r, &o->parallel) ||
-        get(&r->scaled, r, &o->scale_embedding) || get(&r->single, r, &o->multi_query) ||
+        get(&r->keys_are_values, r, &o->keys_are_values) ||
+        get(&r->wide_sharers, r, &o->wide_sharers) || get(&r->scaled, r, &o->scale_embedding) ||
+        get(&r->single, r, &o->multi_query) ||
         config_bool_or(c, "tie_word_embeddings", o->tied, &r->d->tied, r->e) ||
         (o->epsilon && config_real_or(c, o->epsilon, 0, 1, o->epsilon_absent, &r->epsilon, r->e)) ||
         read_activation(r) ||
@@ -289,13 +293,17 @@ static int read_alibi(struct decoder *d, struct error *e)
 static int read_positions(struct reading *r)
 {
     const struct layout *o = r->layout;
-    const struct rope_keys rope = o->latent ? latent_rope(o->rope, o->latent, &r->latent) : o->rope;
+    struct rope_keys rope = o->latent ? latent_rope(o->rope, o->latent, &r->latent) : o->rope;
+    rope.full_size = r->full_size;
     if ((o->rope.theta && family_rope(r->d, &rope, r->e)) ||
         (o->rotary_dim && read_rotary_dim(r->d, o->rotary_dim, r->e)) ||
         (o->alibi && read_alibi(r->d, r->e)) || (o->learned && read_learned(r)) ||
         (o->sinusoidal && read_sinusoidal(r->d, o->sinusoidal, o->first_row, r->e)) ||
         (o->turned == TURNED_LISTED && read_listed(r)) || read_windows(r))
         return -1;
+    for (int l = 0; r->full_size && l < r->d->layers; l++)
+        if (!r->d->blocks[l].score.window)
+            r->d->blocks[l].head_size = r->full_size, r->d->blocks[l].kv_heads = r->full_kv_heads;
     turn_layers(r->d, o->turned);
     return o->latent ? latent_check_rope(r->d, &r->latent, r->e) : 0;
 }
@@ -376,12 +384,12 @@ static int read_named_heads(view *out, const struct reading *r, size_t heads, co
     return 0;
 }
 
-/* A norm of queries or keys. */
-static int read_head_norm(struct norm_view *out, const struct reading *r, size_t heads,
-                          const char *name)
+/* A norm of queries or keys of b. */
+static int read_head_norm(struct norm_view *out, const struct reading *r, const struct block *b,
+                          size_t heads, const char *name)
 {
     const struct layout *o = r->layout;
-    size_t size = (size_t)r->d->head_size;
+    size_t size = (size_t)block_head_size(r->d, b);
     view all;
     if (o->head_norms_of == HEADS_ALIKE || o->head_norms_of == HEADS_WHOLE)
         return read_norm(out, r, o->head_norms_of == HEADS_WHOLE ? heads * size : size, name);
@@ -420,12 +428,38 @@ static int put_query_norm_last(struct block *b, const struct reading *r)
     return 0;
 }
 
+/* The key's norm is one of values too, for these without weights. */
+static int norm_values(struct block *b, const struct reading *r)
+{
+    size_t size = (size_t)block_head_size(r->d, b), keys = (size_t)block_key_width(r->d, b);
+    const view *scale = &b->key_norm.scale;
+    double *both = family_own(r->d, 2 * keys, r->e);
+    if (!both)
+        return -1;
+    for (size_t i = 0; i < 2 * keys; i++)
+        both[i] = i < keys ? element_read(scale->data, scale->type, i % size * scale->row_stride)
+                           : 1;
+    b->key_norm.scale = family_own_view(both, 2 * keys);
+    b->values_normed = 1;
+    return 0;
+}
+
+static int read_values(struct block *b, const struct reading *r, size_t rows)
+{
+    if (r->keys_are_values && !b->score.window) {
+        b->value = b->key;
+        return 0;
+    }
+    return read_linear(&b->value, r, rows, (size_t)r->d->hidden, r->qkv_bias,
+                       r->layout->names.value);
+}
+
 static int read_attention(struct block *b, const struct reading *r)
 {
     const struct names *names = &r->layout->names;
     const struct decoder *d = r->d;
-    size_t width = (size_t)d->hidden, size = (size_t)d->head_size, q_size = (size_t)d->heads * size,
-           kv_size = (size_t)d->kv_heads * size;
+    size_t width = (size_t)d->hidden, q_size = (size_t)block_q_width(d, b),
+           kv_size = (size_t)block_key_width(d, b);
     struct linear *const parts[3] = {&b->query, &b->key, &b->value};
     if (r->layout->latent) {
         char stem[128];
@@ -445,11 +479,14 @@ static int read_attention(struct block *b, const struct reading *r)
             parts[i]->bias = fused_part(fused.bias, r, i);
         }
     } else if (read_linear(&b->query, r, q_size, width, r->qkv_bias, names->query) ||
-               read_linear(&b->key, r, kv_size, width, r->qkv_bias, names->key) ||
-               read_linear(&b->value, r, kv_size, width, r->qkv_bias, names->value))
+               (!b->source && (read_linear(&b->key, r, kv_size, width, r->qkv_bias, names->key) ||
+                               read_values(b, r, kv_size))))
         return -1;
-    if (r->head_norms && (read_head_norm(&b->query_norm, r, (size_t)d->heads, names->query_norm) ||
-                          read_head_norm(&b->key_norm, r, (size_t)d->kv_heads, names->key_norm)))
+    if (r->head_norms &&
+        (read_head_norm(&b->query_norm, r, b, (size_t)d->heads, names->query_norm) ||
+         (!b->source &&
+          read_head_norm(&b->key_norm, r, b, (size_t)block_kv_heads(d, b), names->key_norm)) ||
+         (r->layout->values_normed && !b->source && norm_values(b, r))))
         return -1;
     b->norms_whole = r->layout->head_norms_of == HEADS_WHOLE;
     if (r->head_norms && r->layout->head_norms_last && put_query_norm_last(b, r))
@@ -461,14 +498,15 @@ static int read_attention(struct block *b, const struct reading *r)
     if (sinks && family_vector(&b->sinks, d, (size_t)d->heads, r->e, "%s%s.%d.%s", r->prefix,
                                names->layers, r->block, sinks))
         return -1;
-    return read_linear(&b->output, r, width, (size_t)decoder_o_width(d), r->output_bias,
+    return read_linear(&b->output, r, width, (size_t)block_o_width(d, b), r->output_bias,
                        names->output);
 }
 
 static int read_mlp(struct block *b, const struct reading *r)
 {
     const struct names *names = &r->layout->names;
-    size_t width = (size_t)r->d->hidden, inner = (size_t)r->d->mlp;
+    size_t width = (size_t)r->d->hidden,
+           inner = (size_t)r->d->mlp * (r->wide_sharers && b->source ? 2 : 1);
     b->activation = r->activation;
     if (r->xielu &&
         family_xielu(b, r->d, r->e, "%s%s.%d.mlp.act_fn", r->prefix, names->layers, r->block))
@@ -567,7 +605,9 @@ int layout_read(struct decoder *d, const struct layout *row, struct error *e)
         (layout->experts && mixture_settings(&r.mixture, layout->experts, d, e)))
         return -1;
     r.mixture.shared_biased = r.mlp_bias;
-    if (read_positions(&r) || family_bos(d, "bos_token_id", e) ||
+    if ((layout->full_heads && layout->full_heads(&r.full_size, &r.full_kv_heads, d, e)) ||
+        read_positions(&r) || (layout->share && layout->share(d, e)) ||
+        family_bos(d, "bos_token_id", e) ||
         family_embedding(d, (size_t)d->hidden, e, head, "%s%s", r.prefix, embedding))
         return -1;
     if (r.scaled) { /* some models round the factor to their own type, if that is short */

@@ -139,6 +139,14 @@ struct layout {
     int pattern_first; /* 1: the layer without a window is the first of them */
     enum turned turned;
 
+    /* Sizes of heads in layers without windows, if they have others: before positions are read;
+     * NULL: as in the others. And what blocks share, after that, before tensors are read. */
+    int (*full_heads)(int *size, int *kv_heads, struct decoder *d, struct error *e);
+    int (*share)(struct decoder *d, struct error *e);
+    struct setting keys_are_values; /* in layers without windows the keys before their norm */
+    int values_normed; /* 1: values have the norm of keys without its weights */
+    struct setting wide_sharers; /* MLPs of blocks that read another's keys are twice as wide */
+
     struct setting scale_embedding; /* times sqrt(hidden) */
     int scale_rounded; /* to the type of the stored embedding */
     struct setting parallel;

@@ -30,10 +30,11 @@ int engine_attention(struct engine *g, double *mass, const int32_t *ids, int cou
     for (int l = 0; l < layers; l++) {
         if (weights_need(g, l, e) || forward_block(g, l, count, l + 1 == layers, e))
             return -1;
-        k->attention_mass(k, g->mass, g->layers[l].q, g->layers[l].kv, g->layers[l].lse,
-                          g->attention[l], g->blocks[l].sinks, count, g->shape.queries[l],
-                          g->shape.keys[l], counted);
-        take_layer(g, mass, l, g->shape.keys[l], counted, count);
+        int keys = shape_span(&g->shape, l);
+        k->attention_mass(k, g->mass, g->layers[l].q, g->layers[block_source(g->d, l)].kv,
+                          g->layers[l].lse, g->attention[l], g->blocks[l].sinks, count,
+                          g->shape.queries[l], keys, counted);
+        take_layer(g, mass, l, keys, counted, count);
         if (k->synchronize(k, e))
             return -1;
         weights_done(g, l);

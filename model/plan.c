@@ -39,10 +39,10 @@ static double beside_bytes(const struct choice *c)
     double tables = scores_bytes(&passing, s->d, s->n);
     for (int l = 0; l < s->d->layers; l++) {
         /* carried rows precede the others, of which a window's cone has only a few */
-        struct attention_shape shape = scores_shape(s->d, l, s->carry ? s->n : s->keys[l]);
-        scratch = fmax(scratch,
-                       (double)c->k->scratch_bytes(c->k, &shape,
-                                                   (struct rows){s->batch, s->keys[l]}, head));
+        int span = shape_span(s, l);
+        struct attention_shape shape = scores_shape(s->d, l, s->carry ? s->n : span);
+        scratch = fmax(scratch, (double)c->k->scratch_bytes(c->k, &shape,
+                                                            (struct rows){s->batch, span}, head));
         if (s->kind == REQUEST_GRADIENT && s->outputs > 1) /* the head's rows are all at once */
             scratch = fmax(scratch,
                            (double)c->k->scratch_bytes(c->k, &shape,

@@ -30,7 +30,7 @@ static struct range range_of(const struct kernels *k)
 
 int range_passes(const struct block *b)
 {
-    return b->residual != RESIDUAL_POST && !b->residual_from_norm;
+    return b->residual != RESIDUAL_POST && !b->residual_from_norm && b->factor == 0;
 }
 
 void range_peak(struct engine *g, int l, const struct buffer *dx, int batch)

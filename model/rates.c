@@ -151,7 +151,7 @@ static double attention_rate(struct kernels *k, const struct decoder *d, int pos
     pairs = work_pairs_between(0, t.keys, t.queries, t.keys,
                                shape.window ? (double)shape.window + shape.keep : t.keys);
     if (attention_open(&t, &shape, e) == 0)
-        rate = best_rate(k, attention_step, &t, work_of_pair(d, 1) * shape.heads * pairs, e);
+        rate = best_rate(k, attention_step, &t, work_of_pair(d, layer, 1) * shape.heads * pairs, e);
     attention_close(&t);
     return rate;
 }

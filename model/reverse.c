@@ -143,9 +143,27 @@ static void reverse_query_norm(struct engine *g, int l, struct rows rows)
 {
     const struct decoder *d = g->d;
     const struct layer *s = &g->layers[l];
-    int width = decoder_q_width(d), heads = d->blocks[l].norms_whole ? 1 : d->heads;
+    int width = block_q_width(d, &d->blocks[l]), heads = d->blocks[l].norms_whole ? 1 : d->heads;
     g->k->norm_heads_reverse(g->k, g->dq, g->dq, s->raw_q, s->statistics_q,
                              &g->blocks[l].query_norm.norm, rows, heads, width / heads, width);
+}
+
+/* g->dkv of block l goes to the block whose keys and values it read, or gets what was left there
+ * for it. */
+static void pass_keys(struct engine *g, int l, int batch)
+{
+    struct kernels *k = g->k;
+    const struct decoder *d = g->d;
+    int source = block_source(d, l), width = block_kv_width(d, &d->blocks[l]), above = l + 1;
+    struct rows rows = {batch, shape_span(&g->shape, l)};
+    while (above < d->layers && d->blocks[above].source != source + 1)
+        above++;
+    if (source == l && g->layers[l].d_kv)
+        k->add(k, g->dkv, g->layers[l].d_kv, rows, width);
+    else if (source < l && above == d->layers) /* the first of them in reverse */
+        k->copy(k, g->layers[source].d_kv, g->dkv, rows, width);
+    else if (source < l)
+        k->add(k, g->layers[source].d_kv, g->dkv, rows, width);
 }
 
 /* dy = gradient of the attention branch's output -> gradient of the attention norm's output in g->y
@@ -157,21 +175,24 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
     const struct block *b = &d->blocks[l];
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
-    int keys = g->shape.keys[l], queries = g->shape.queries[l], q_width = decoder_q_width(d),
-        kv_width = decoder_kv_width(d);
+    int keys = g->shape.keys[l], queries = g->shape.queries[l], q_width = block_q_width(d, b),
+        kv_width = block_kv_width(d, b);
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     k->linear_reverse(k, g->t, as_operand(g, dy), w->output.weight, query_rows, 0);
     if (w->latent_down.weight)
         latent_restore(g, l, batch);
-    k->attention_reverse(k, g->dq, g->dkv, g->t, s->q, s->kv, s->o, s->lse, g->attention[l],
-                         w->sinks, batch, queries, keys);
+    k->attention_reverse(k, g->dq, g->dkv, g->t, s->q, g->layers[block_source(d, l)].kv, s->o,
+                         s->lse, g->attention[l], w->sinks, batch, queries,
+                         shape_span(&g->shape, l));
+    pass_keys(g, l, batch);
     if (b->score.log_length || b->score.query_growth != 0)
         k->scale_queries(k, g->dq, g->attention[l], query_rows, q_width);
     if (b->query_norm_last)
         reverse_query_norm(g, l, query_rows);
     if (shape_rotates(d, l)) {
         k->rotate(k, g->dq, g->attention[l], query_rows, d->heads, q_width, -1);
-        k->rotate(k, g->dkv, g->attention[l], key_rows, d->kv_heads, kv_width, -1);
+        if (!b->source)
+            k->rotate(k, g->dkv, g->attention[l], key_rows, block_kv_heads(d, b), kv_width, -1);
     }
     if (b->clip > 0) {
         int rotated = shape_rotates(d, l);
@@ -179,19 +200,22 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
         k->clip_reverse(k, g->dkv, rotated ? s->clipped_kv : s->kv, b->clip, key_rows, kv_width);
     }
     if (w->query_norm.present) {
-        int heads = b->norms_whole ? 1 : d->kv_heads;
         if (!b->query_norm_last)
             reverse_query_norm(g, l, query_rows);
-        k->norm_heads_reverse(k, g->dkv, g->dkv, s->raw_kv, s->statistics_k, &w->key_norm.norm,
-                              key_rows, heads, decoder_key_width(d) / heads, kv_width);
+        if (!b->source)
+            k->norm_heads_reverse(k, g->dkv, g->dkv, s->raw_kv, s->statistics_k, &w->key_norm.norm,
+                                  key_rows, block_key_norms(d, b),
+                                  b->norms_whole ? block_key_width(d, b) : block_head_size(d, b),
+                                  kv_width);
     }
     if (w->latent_down.weight) {
         latent_reverse(g, l, batch);
         return;
     }
-    k->linear_reverse(k, g->y, g->dkv, w->kv.weight, key_rows, 0);
+    if (!b->source)
+        k->linear_reverse(k, g->y, g->dkv, w->kv.weight, key_rows, 0);
     if (queries == keys) {
-        k->linear_reverse(k, g->y, g->dq, w->query.weight, query_rows, 1);
+        k->linear_reverse(k, g->y, g->dq, w->query.weight, query_rows, !b->source);
     } else {
         k->linear_reverse(k, g->t, g->dq, w->query.weight, query_rows, 0);
         k->tail_reverse(k, g->y, g->t, batch, queries, keys, d->hidden);
@@ -293,6 +317,11 @@ static int reverse_parallel(struct engine *g, int l, struct buffer *dx, struct b
 int reverse_block(struct engine *g, int l, struct buffer **dx, struct buffer **dy, int batch,
                   struct error *e)
 {
+    if (g->d->blocks[l].side.gate.weight.data || g->d->blocks[l].factor != 0) {
+        no_rounding(g, *dx);
+        no_rounding(g, *dy);
+        side_reverse(g, l, *dy, *dx, batch);
+    }
     switch (g->d->blocks[l].residual) {
     case RESIDUAL_SEQUENTIAL: return reverse_sequential(g, l, dx, dy, batch, e);
     case RESIDUAL_POST: return reverse_post(g, l, dx, dy, batch, e);
@@ -307,6 +336,8 @@ struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch)
     const struct decoder *d = g->d;
     struct rows rows = {batch, g->shape.keys[0]};
     struct buffer *at = dx;
+    if (d->side_width)
+        k->add(k, dx, g->d_start, rows, d->hidden);
     if (g->embedding_norm.present) {
         at = dx == g->g[0] ? g->g[1] : g->g[0];
         k->norm_reverse(k, at, NULL, dx, g->raw, g->raw_statistics, &g->embedding_norm.norm, rows,
@@ -336,6 +367,8 @@ int reverse_blocks(struct engine *g, struct buffer **gradient, int batch, struct
     int layers = g->d->layers, first_stored = layers - g->plan.stored_layers;
     struct buffer *dy = g->g[0], *dx = g->g[1];
     reverse_head(g, dy, batch);
+    if (g->d->side_width)
+        side_begin(g, batch);
     for (int l = layers - 1; l >= 0; l--) {
         if (aside_take(g, l, batch, e) || weights_need(g, l, e) ||
             (l < first_stored && forward_block(g, l, batch, 1, e)) ||

@@ -15,12 +15,12 @@ static void set_plain(struct rotary *r, double base)
     free(r->beyond);
     r->beyond = NULL;
     for (int i = 0; i < r->size / 2; i++)
-        r->frequency[i] = pow(base, -2.0 * i / r->size);
+        r->frequency[i] = i < r->size / 2 - r->still ? pow(base, -2.0 * i / r->size) : 0;
 }
 
 double rotary_frequency(const struct rotary *r, int i, double n)
 {
-    if (!(r->stretch > 0 && n > r->limit))
+    if (!(r->stretch > 0 && n > r->limit) || r->frequency[i] == 0)
         return r->beyond && n > r->limit ? r->beyond[i] : r->frequency[i];
     double base = r->base *
                   pow(r->stretch * n / r->limit - (r->stretch - 1), r->size / (r->size - 2.0));
@@ -86,6 +86,14 @@ static int scale_linear(struct decoder *d, struct rotary *r, struct rope_spec *s
     for (int i = 0; i < r->size / 2; i++)
         r->frequency[i] /= s->factor;
     return 0;
+}
+
+/* The same, by 1 unless factor says so; how many pairs turn is read elsewhere. */
+static int scale_proportional(struct decoder *d, struct rotary *r, struct rope_spec *s,
+                              const char *where, struct error *e)
+{
+    s->factor = isnan(s->factor) ? 1 : s->factor;
+    return scale_linear(d, r, s, where, e);
 }
 
 /* A larger base beyond the trained length, depending on the segment's length. */
@@ -250,9 +258,13 @@ static int scale(struct decoder *d, struct rotary *r, struct rope_spec *s, const
 {
     static int (*const scalings[])(struct decoder *, struct rotary *, struct rope_spec *,
                                    const char *, struct error *) = {
-        [ROPE_LINEAR] = scale_linear, [ROPE_DYNAMIC] = scale_dynamic,
-        [ROPE_LLAMA3] = scale_llama3, [ROPE_YARN] = scale_yarn,
-        [ROPE_STORED] = scale_stored, [ROPE_LONGROPE] = scale_longrope,
+        [ROPE_LINEAR] = scale_linear,
+        [ROPE_DYNAMIC] = scale_dynamic,
+        [ROPE_LLAMA3] = scale_llama3,
+        [ROPE_YARN] = scale_yarn,
+        [ROPE_STORED] = scale_stored,
+        [ROPE_LONGROPE] = scale_longrope,
+        [ROPE_PROPORTIONAL] = scale_proportional,
     };
     r->scaled = s->kind != ROPE_NONE;
     if (scalings[s->kind] && scalings[s->kind](d, r, s, where, e))
@@ -450,7 +462,9 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
     char key[64], where[sizeof d->path + 64], text[ROPE_TEXT_MAX];
     const char *theta = which ? keys->local_theta : keys->theta;
     long rotated = 0;
-    const int head = keys->part ? keys->part : d->head_size;
+    const int head = keys->part                      ? keys->part
+                     : which == 0 && keys->full_size ? keys->full_size
+                                                     : d->head_size;
     double alpha, fraction, part = keys->fraction_default,
                             base = which ? keys->local_theta_default : keys->theta_default;
     s.base = base != 0 ? base : 10000;
@@ -477,7 +491,7 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
             e,
             "%s: rotary scaling '%s' is not supported in a %s model (supported: default, longrope)",
             config_path(c), type, d->family);
-    if (s.kind == ROPE_KINDS)
+    if (s.kind == ROPE_KINDS || (s.kind == ROPE_PROPORTIONAL && !keys->proportional))
         return fail(e,
                     "%s: rotary scaling '%s' is not supported (supported: default, linear, "
                     "dynamic, llama3, yarn, longrope, rope_freqs)",
@@ -489,7 +503,8 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
         if (alpha > 0)
             s.base *= pow(alpha, d->head_size / (d->head_size - 2.0)), s.kind = ROPE_NONE;
     }
-    if (keys->whole_heads && fraction != 1) {
+    const int turned = s.kind == ROPE_PROPORTIONAL ? (int)floor(fraction * head / 2) : head / 2;
+    if (keys->whole_heads && fraction != 1 && s.kind != ROPE_PROPORTIONAL) {
         if (s.kind != ROPE_NONE)
             return fail(e, "%s: %s %g with %s scaling is not supported in a %s model (expected 1)",
                         config_path(c), keys->fraction, fraction, type, d->family);
@@ -498,7 +513,7 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
                         keys->fraction, fraction, d->family);
         fraction = 1, d->rotary[which].other_fraction = 1;
     }
-    int size = (int)(head * fraction);
+    int size = s.kind == ROPE_PROPORTIONAL ? head : (int)(head * fraction);
     if (size % 2)
         return fail(e,
                     "%s: %s %g turns %d of the %d dimensions of a head (expected an even number)",
@@ -521,6 +536,7 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
     snprintf(where, sizeof where, "%s: %s", config_path(c), root);
     d->rotary[which].first = keys->part ? d->head_size - size : 0;
     d->rotary[which].scores = keys->scores;
+    d->rotary[which].still = head / 2 - turned;
     if (make_plain(d, which, size, s.base, keys->pairing, e) ||
         scale(d, &d->rotary[which], &s, where, e))
         return -1;
@@ -537,8 +553,8 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
             family_describe(d, "interleaved");
         if (keys->backwards)
             family_describe(d, "turned backwards");
-        if (size < d->head_size)
-            family_describe(d, "%d of %d dimensions", size, d->head_size);
+        if (size < head || turned < head / 2)
+            family_describe(d, "%d of %d dimensions", turned < head / 2 ? 2 * turned : size, head);
         if (s.kind != ROPE_NONE)
             family_describe(d, "%s", text);
         if (keys->sections)

@@ -14,6 +14,7 @@ enum rope_kind {
     ROPE_YARN,
     ROPE_LONGROPE,
     ROPE_STORED,
+    ROPE_PROPORTIONAL,
     ROPE_KINDS
 };
 

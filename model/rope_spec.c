@@ -8,9 +8,10 @@
 #include <string.h>
 
 static const char *const kind_names[] = {
-    [ROPE_NONE] = "default",     [ROPE_LINEAR] = "linear", [ROPE_DYNAMIC] = "dynamic",
-    [ROPE_LLAMA3] = "llama3",    [ROPE_YARN] = "yarn",     [ROPE_LONGROPE] = "longrope",
-    [ROPE_STORED] = "rope_freqs"};
+    [ROPE_NONE] = "default",      [ROPE_LINEAR] = "linear",
+    [ROPE_DYNAMIC] = "dynamic",   [ROPE_LLAMA3] = "llama3",
+    [ROPE_YARN] = "yarn",         [ROPE_LONGROPE] = "longrope",
+    [ROPE_STORED] = "rope_freqs", [ROPE_PROPORTIONAL] = "proportional"};
 
 #define KIND(name) (1 << ROPE_##name)
 #define AT(member) offsetof(struct rope_spec, member)
@@ -23,7 +24,7 @@ static const struct number {
     int kinds, needed; /* scalings that have it; those that require it in --rope */
 } numbers[] = {
     {"factor", "factor", AT(factor), 1e-6, 1e6, NAN,
-     KIND(LINEAR) | KIND(DYNAMIC) | KIND(LLAMA3) | KIND(YARN) | KIND(LONGROPE),
+     KIND(LINEAR) | KIND(DYNAMIC) | KIND(LLAMA3) | KIND(YARN) | KIND(LONGROPE) | KIND(PROPORTIONAL),
      KIND(LINEAR) | KIND(DYNAMIC) | KIND(LLAMA3)},
     {"low_freq_factor", "low_freq_factor", AT(low), 1e-6, 1e6, NAN, KIND(LLAMA3), KIND(LLAMA3)},
     {"high_freq_factor", "high_freq_factor", AT(high), 1e-6, 1e6, NAN, KIND(LLAMA3), KIND(LLAMA3)},
@@ -170,7 +171,7 @@ int rope_parse(struct rope_spec *out, const char *text, struct error *e)
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1),
              rest);
     enum rope_kind kind = strcmp(name, "none") == 0 ? ROPE_NONE : rope_kind_named(name);
-    if (kind == ROPE_KINDS || kind == ROPE_STORED ||
+    if (kind == ROPE_KINDS || kind == ROPE_STORED || kind == ROPE_PROPORTIONAL ||
         (kind == ROPE_NONE && strcmp(rest, "none") != 0))
         return fail(e,
                     "--rope: \"%.60s\" is not valid (expected [base=NUMBER,]KIND[:NAME=VALUE,...] "

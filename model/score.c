@@ -133,7 +133,7 @@ int score_join(struct engine *g, int l, int batch)
     struct kernels *k = g->k;
     int most = shape_carry(&g->shape, l), before = g->carried < most ? (int)g->carried : most,
         fresh = g->shape.keys[l], all = before + fresh;
-    int width = decoder_kv_width(g->d), kept = all < most ? all : most;
+    int width = block_kv_width(g->d, &g->d->blocks[l]), kept = all < most ? all : most;
     k->join(k, g->layers[l].kv, g->layers[l].carry, g->fresh, batch, before, fresh, width);
     if (kept > 0)
         k->tail(k, g->layers[l].carry, g->layers[l].kv, batch, kept, all, width);

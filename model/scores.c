@@ -8,12 +8,13 @@
 
 struct attention_shape scores_shape(const struct decoder *d, int l, int n)
 {
-    const struct score *s = &d->blocks[l].score;
+    const struct block *b = &d->blocks[l];
+    const struct score *s = &b->score;
     const struct rotary *rotary = shape_rotates(d, l) ? &d->rotary[s->rotary] : NULL;
     return (struct attention_shape){.heads = d->heads,
-                                    .kv_heads = d->kv_heads,
-                                    .head_size = d->head_size,
-                                    .value_size = d->value_size,
+                                    .kv_heads = block_kv_heads(d, b),
+                                    .head_size = block_head_size(d, b),
+                                    .value_size = block_value_size(d, b),
                                     .positions = n,
                                     .window = s->window,
                                     .keep = s->keep,
@@ -105,9 +106,11 @@ static int evaluate_factor(double **out, const struct engine *g, const struct sc
     return 0;
 }
 
-static int same_score(const struct score *a, const struct score *b)
+static int same_score(const struct block *of_a, const struct block *of_b)
 {
-    return a->scale == b->scale && a->soft_cap == b->soft_cap && a->window == b->window &&
+    const struct score *a = &of_a->score, *b = &of_b->score;
+    return of_a->kv_heads == of_b->kv_heads && of_a->head_size == of_b->head_size &&
+           a->scale == b->scale && a->soft_cap == b->soft_cap && a->window == b->window &&
            a->keep == b->keep && a->log_length == b->log_length &&
            a->query_growth == b->query_growth && a->query_period == b->query_period &&
            a->query_first == b->query_first && a->rotary == b->rotary && a->bias == b->bias &&
@@ -143,7 +146,7 @@ double scores_bytes(double *passing, const struct decoder *d, int n)
     for (int l = 0; l < d->layers; l++) {
         const struct score *s = &d->blocks[l].score;
         int before = 0;
-        while (before < l && !same_score(&d->blocks[before].score, s))
+        while (before < l && !same_score(&d->blocks[before], &d->blocks[l]))
             before++;
         if (before < l)
             continue;
@@ -173,7 +176,7 @@ int scores_create(struct engine *g, struct error *e)
     for (int l = 0; l < d->layers; l++) {
         const struct score *score = &d->blocks[l].score;
         for (int before = 0; before < l && !g->attention[l]; before++)
-            if (same_score(&d->blocks[before].score, score))
+            if (same_score(&d->blocks[before], &d->blocks[l]))
                 g->attention[l] = g->attention[before];
         if (g->attention[l])
             continue;

@@ -89,16 +89,22 @@ void shape_rows(struct shape *s, int n)
     s->n = n;
     s->carry = s->retain ? n : s->carry;
     s->keys[layers] = rows;
+    for (int l = 0; l < layers; l++)
+        s->keys[l] = 0; /* so far: what the blocks above need of its keys */
     for (int l = layers - 1; l >= 0; l--) {
         const struct score *score = &s->d->blocks[l].score;
+        int *of = &s->keys[block_source(s->d, l)], span = rows;
         s->queries[l] = rows;
         if (s->retain) /* the head needs fewer than the blocks */
-            rows = s->inputs < n ? s->inputs : n;
+            span = s->inputs < n ? s->inputs : n;
         else if (!s->carry) /* only the last n include the first keys */
-            rows = score->window && !score->keep && score->window - 1 < n - rows
+            span = score->window && !score->keep && score->window - 1 < n - rows
                        ? rows + score->window - 1
                        : n;
-        s->keys[l] = rows;
+        *of = span > *of ? span : *of;
+        if (s->d->blocks[l].source)
+            s->keys[l] = rows;
+        rows = s->keys[l];
     }
 }
 
@@ -107,8 +113,23 @@ int shape_rotates(const struct decoder *d, int l)
     return d->position == POSITION_ROTARY && d->blocks[l].score.rotary != ROTARY_NONE;
 }
 
+int shape_span(const struct shape *s, int l)
+{
+    return s->keys[block_source(s->d, l)];
+}
+
+int shape_is_source(const struct decoder *d, int l)
+{
+    for (int above = l + 1; above < d->layers; above++)
+        if (d->blocks[above].source == l + 1)
+            return 1;
+    return 0;
+}
+
 int shape_carry(const struct shape *s, int l)
 {
+    if (s->d->blocks[l].source)
+        return 0;
     int before = s->d->blocks[l].score.window - 1;
     return !s->carry ? 0 : s->retain || s->carry < before ? s->carry : before;
 }

@@ -27,8 +27,13 @@ static const struct row of_block[] = {
     {NORM, BLOCK(mlp_post_norm, mlp_post_norm), 0},
     {NORM, BLOCK(query_norm, query_norm), 0},
     {NORM, BLOCK(key_norm, key_norm), 0},
+    {NORM, BLOCK(side_norm, side.norm), 0},
     {NORM, BLOCK(latent_norm, latent.norm), 0},
     {NORM, BLOCK(latent_query_norm, latent.query_norm), 0},
+    {LINEAR, BLOCK(side_gate, side.gate), 0},
+    {LINEAR, BLOCK(side_project, side.project), 0},
+    {LINEAR, BLOCK(side_out, side.out), 0},
+    {TABLE, BLOCK(side_table, side.table), 0},
     {LINEAR, BLOCK(latent_down, latent.down), 0},
     {LINEAR, BLOCK(latent_up, latent.up), 0},
     {LINEAR, BLOCK(latent_shared, latent.shared), 0},
@@ -59,13 +64,10 @@ enum {
 
 /* What all layers share, except rows of positions. A tied head is the embedding's table. */
 static const struct row of_all[] = {
-    {TABLE, SHARED(embedding, embedding), 0},
-    {TABLE, SHARED(head, head.weight), 0},
-    {VECTOR, SHARED(head_bias, head.bias), 0},
-    {NORM, SHARED(embedding_norm, embedding_norm), 0},
-    {NORM, SHARED(final_norm, final_norm), 0},
-    {LINEAR, SHARED(project_in, project_in), 0},
-    {LINEAR, SHARED(project_out, project_out), 0},
+    {TABLE, SHARED(embedding, embedding), 0},    {TABLE, SHARED(head, head.weight), 0},
+    {VECTOR, SHARED(head_bias, head.bias), 0},   {NORM, SHARED(embedding_norm, embedding_norm), 0},
+    {NORM, SHARED(final_norm, final_norm), 0},   {NORM, SHARED(side_norm, side_norm), 0},
+    {LINEAR, SHARED(project_in, project_in), 0}, {LINEAR, SHARED(project_out, project_out), 0},
 };
 enum { OF_ALL = sizeof of_all / sizeof *of_all };
 
@@ -278,6 +280,8 @@ void weights_done(struct engine *g, int l)
     unload_block(g, l);
     for (int i = 0; i < OF_BLOCK; i++) {
         const struct row *r = &of_block[i];
+        if (r->kind == TABLE)
+            release_pages(at_const(b, r->view));
         if (r->kind != LINEAR)
             continue;
         release_pages(&((const struct linear *)at_const(b, r->view))->weight);

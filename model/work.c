@@ -23,16 +23,18 @@ static double mlp_columns(const struct block *b)
 static double key_elements(const struct decoder *d, const struct block *b)
 {
     double rank = (double)latent_rank(b);
+    if (b->source)
+        return 0;
     if (rank == 0)
-        return (double)d->hidden * decoder_kv_width(d);
+        return (double)d->hidden * block_kv_width(d, b);
     return d->hidden * (rank + (double)latent_shared_size(b)) + rank * (double)latent_own_width(b);
 }
 
 static double query_elements(const struct decoder *d, const struct block *b)
 {
     double rank = (double)latent_query_rank(b);
-    return rank == 0 ? (double)d->hidden * decoder_q_width(d)
-                     : rank * (d->hidden + decoder_q_width(d));
+    return rank == 0 ? (double)d->hidden * block_q_width(d, b)
+                     : rank * (d->hidden + block_q_width(d, b));
 }
 
 /* The next distance to check: each of the first 64, then 32 per octave. */
@@ -106,24 +108,25 @@ static int same_pairs(const struct score *a, const struct score *b)
            a->key_bias == b->key_bias && a->key_bias_scale == b->key_bias_scale;
 }
 
-double work_of_pair(const struct decoder *d, int reverse)
+double work_of_pair(const struct decoder *d, int l, int reverse)
 {
+    const struct block *b = &d->blocks[l];
+    const double size = block_head_size(d, b), value_size = block_value_size(d, b);
     /* q.k and p v; in reverse q.k again, do.v, and the products for dq, dk and dv */
-    return reverse ? 8.0 * d->head_size + 6.0 * d->value_size
-                   : 2.0 * (d->head_size + d->value_size);
+    return reverse ? 8.0 * size + 6.0 * value_size : 2.0 * (size + value_size);
 }
 
 double work_attention(const struct shape *s)
 {
     const struct decoder *d = s->d;
-    double pairs = 0, each = 0;
+    double flops = 0, each = 0;
     for (int l = 0; l < d->layers; l++) {
         if (l == 0 || s->queries[l] != s->queries[l - 1] ||
             !same_pairs(&d->blocks[l].score, &d->blocks[l - 1].score))
             each = work_pairs(d, l, s->queries[l], s->n);
-        pairs += each;
+        flops += work_of_pair(d, l, s->kind == REQUEST_GRADIENT) * each;
     }
-    return work_of_pair(d, s->kind == REQUEST_GRADIENT) * pairs;
+    return flops;
 }
 
 double work_products(const struct shape *s)
@@ -139,7 +142,8 @@ double work_products(const struct shape *s)
         const struct block *b = &d->blocks[l];
         flops += each * s->keys[l] * key_elements(d, b) +
                  each * s->queries[l] *
-                     (query_elements(d, b) + d->hidden * (decoder_o_width(d) + mlp_columns(b)));
+                     (query_elements(d, b) +
+                      d->hidden * (block_o_width(d, b) + mlp_columns(b) + 3.0 * d->side_width));
     }
     return flops;
 }

@@ -59,9 +59,10 @@ static int look(struct trf_run *r, int argument, int bias, double inputs, struct
         *out = (struct trf_rotary){.argument = argument,
                                    .bias = bias,
                                    .inputs = turned->stretch > 0 || turned->beyond ? inputs : 0,
-                                   .turned = turned->size / 2,
-                                   .still = (s->head_size - turned->size) / 2.0};
-        for (int i = 0; i < turned->size / 2; i++)
+                                   .turned = turned->size / 2 - turned->still,
+                                   .still = (s->biases[bias].head_size - turned->size) / 2.0 +
+                                            turned->still};
+        for (int i = 0; i < out->turned; i++)
             frequency[i] = rotary_frequency(turned, i, inputs);
         rc = look_at_slowest(r, out, frequency, e);
         for (uint64_t at = 0; at < ROTARY_DISTANCES && rc == 0; at += STEP) {
@@ -71,8 +72,8 @@ static int look(struct trf_run *r, int argument, int bias, double inputs, struct
             if (out->spent)
                 break;
             uint64_t end = at + STEP < ROTARY_DISTANCES ? at + STEP : ROTARY_DISTANCES;
-            if (series_rotary(&out->found, frequency, turned->size / 2, factor * factor, out->still,
-                              at, end) != 0)
+            if (series_rotary(&out->found, frequency, out->turned, factor * factor, out->still, at,
+                              end) != 0)
                 rc = fail(e, "out of memory for a rotation");
             if (out->found.verdict != ROTARY_NOT_BELOW)
                 break;
