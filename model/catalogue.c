@@ -61,7 +61,6 @@ static const struct refusal refusals[] = {
     {"falcon_mamba", STATES},
     {"gemma3n_text", "its layers predict and correct several residual streams"},
     {"gemma4_assistant", DRAFTS},
-    {"gemma4_text", HEAD_SIZES},
     {"gemma4_unified_assistant", DRAFTS},
     {"gemma4_unified_text", HEAD_SIZES},
     {"git", OTHER_INPUTS},

@@ -92,6 +92,14 @@ def gated(**changes):
     return tokens(**{**dict(num_key_value_heads=2, intermediate_size=20, rms_norm_eps=2e-5, tie_word_embeddings=False, rope_parameters=rope()), **changes})
 
 
+def as_published_gemma4(**heads):
+    """Sizes of heads by their keys of published files, and rotations left to the defaults."""
+    def change(config):
+        del config["per_layer_config"], config["rope_parameters"]
+        config.update(heads)
+    return lambda folder: outer_models.edit_config(folder, change)
+
+
 def as_minicpm(folder):
     """A Granite with multipliers that are a MiniCPM's, in its keys: the code of MiniCPM3 in transformers has the same three."""
     path = os.path.join(folder, "config.json")
@@ -584,6 +592,19 @@ FAMILY_CASES = [
                gated(head_dim=4, sliding_window=9, query_pre_attn_scalar=20, tie_word_embeddings=False, rope_parameters=None,
                      layer_types=["sliding_attention", "full_attention"]),
                "in the text_config of a configuration, beside a vision tower; untied head; bf16 weights", length=LONG, stored=BF16, rewrite=beside_vision),
+    FamilyCase("gemma4-text", "gemma4_text",
+               gated(num_hidden_layers=3, head_dim=6, global_head_dim=10, num_global_key_value_heads=1, attention_k_eq_v=True, sliding_window=9, attention_bias=True,
+                     final_logit_softcapping=2.5, tie_word_embeddings=True, hidden_size_per_layer_input=0, layer_types=["sliding_attention", "full_attention", "full_attention"],
+                     rope_parameters={"full_attention": rope("proportional", 300.0, partial_rotary_factor=0.5, factor=2.0), "sliding_attention": rope(theta=90.0)}),
+               "heads of 10 without windows, of 6 in a window of 9; keys are values; 4 of 10 dimensions turned by proportional rates; norms of values; factors of layers; "
+               "attention_bias; soft cap 2.5; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("gemma4-text-shared", "gemma4_text",
+               gated(num_hidden_layers=6, head_dim=4, global_head_dim=8, sliding_window=7, hidden_size_per_layer_input=6, vocab_size_per_layer_input=64, num_kv_shared_layers=3,
+                     use_double_wide_mlp=True, hidden_activation="silu", rope_parameters=None,
+                     layer_types=["sliding_attention", "full_attention", "sliding_attention", "sliding_attention", "full_attention", "sliding_attention"]),
+               "the last 3 layers read the keys and values of layers 2 and 1; inputs by layer of 6; MLPs twice as wide there; the last of layer_types changed to full; global_head_dim; "
+               "default rotations; untied head; bf16 weights", length=LONG, stored=BF16,
+               rewrite=as_published_gemma4(global_head_dim=8)),
     FamilyCase("minicpm", "granite",
                gated(rms_norm_eps=3e-2, embedding_multiplier=5, residual_multiplier=0.9 / 2 ** 0.5, attention_multiplier=0.5, logits_scaling=16 / 6),
                "scale_emb 5, scale_depth 0.9 of 2 layers, dim_model_base 6 of 16: a granite with these multipliers; bf16 weights", length=LONG, stored=BF16, rewrite=as_minicpm),

@@ -56,6 +56,21 @@ def fresh_folder(name):
     return folder
 
 
+def rows_by_token(model, table, stored):
+    """A function that tells a model with tables of inputs by layer (Gemma 4) the tokens of rows [n, d]: they are constants of the derivative, so
+    those of the nearest rows of its embedding."""
+    module = next((one for name, one in model.named_modules() if name.endswith("embed_tokens_per_layer")), None)
+    if module is None:
+        return lambda rows: None
+    found = {}
+    scale = module.scalar_embed_scale if stored == torch.float32 else torch.tensor(module.scalar_embed_scale, dtype=stored).item()
+    module.register_forward_hook(lambda module, given, result: scale * module.weight[found["ids"]])
+
+    def tell(rows):
+        found["ids"] = torch.cdist(rows.detach(), table).argmin(1)[None]
+    return tell
+
+
 def write_json(path, value):
     with open(path, "w") as file:
         json.dump(value, file, indent=1)
@@ -154,7 +169,7 @@ def random_weight(name, shape, config, rng):
 
 def stored_buffers(model):
     """Buffers that files have and that change the model."""
-    return [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(("e_score_correction_bias", "act_fn.beta", "act_fn.eps"))]
+    return [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(("e_score_correction_bias", "act_fn.beta", "act_fn.eps", ".layer_scalar"))]
 
 
 def random_state(model, case, rng):
@@ -251,6 +266,7 @@ class FamilyOracle:
         model.get_input_embeddings().register_forward_hook(lambda module, given, result: scale * self.rows[None])
         if case.family == "falcon":
             self.widen_falcon_alibi(case)
+        self.by_token = rows_by_token(self.model, self.table, case.stored)
         if case.family == "mpt":
             self.apply_bias_max(config)
         if case.family == "phimoe":
@@ -295,6 +311,7 @@ class FamilyOracle:
     def log_probability(self, rows, target):
         """log p of `target` after the token rows [n, d]; the ids fed in are ignored by the hook."""
         self.rows = rows
+        self.by_token(rows)
         torch.set_default_dtype(torch.float64)
         try:
             with Widen(), RefuseNarrow():

@@ -518,3 +518,35 @@ def draw_glm4v_text(d, layers, length):
     config["partial_rotary_factor"] = part
     put_sections(d, config, int(head_size(config) * part))
     return config
+
+
+def put_rotations(d, config):
+    """Settings of Gemma 4's two kinds of layers, each with its type."""
+    full = {"rope_type": "proportional", "rope_theta": d.pick(100.0, 3000.0)}
+    d.put(full, "partial_rotary_factor", 0.7, 0.25, 0.5, 0.4, 1.0)
+    d.put(full, "factor", 0.3, 2.0, 1.0)
+    config["rope_parameters"] = {"full_attention": d.pick(full, full, {"rope_type": "default", "rope_theta": 500.0}, {"rope_type": "linear", "factor": 4.0, "rope_theta": 90.0}),
+                                 "sliding_attention": d.pick({"rope_type": "default", "rope_theta": 70.0}, {"rope_type": "linear", "factor": 3.0, "rope_theta": 40.0})}
+
+
+def draw_gemma4_text(d, layers, length):
+    kv = d.pick(1, 1, 2)
+    heads = kv * d.pick(1, 2)
+    layers = d.whole(2, 6)
+    config = {"num_hidden_layers": layers, "hidden_size": d.whole(4, 24), "intermediate_size": d.whole(5, 30), "num_attention_heads": heads, "num_key_value_heads": kv,
+              "head_dim": d.pick(2, 4, 6, 8), "global_head_dim": d.pick(2, 4, 10, 12), "sliding_window": d.pick(1, 3, 5, 30)}
+    d.put(config, "layer_types", 0.8, [d.pick("full_attention", "sliding_attention") for _ in range(layers)])
+    d.put(config, "num_global_key_value_heads", 0.5, 1, heads, None)
+    d.put(config, "attention_k_eq_v", 0.6, True, False)
+    d.put(config, "num_kv_shared_layers", 0.6, 1, 2, 0)
+    d.put(config, "use_double_wide_mlp", 0.5, True, False)
+    config["hidden_size_per_layer_input"] = d.pick(0, 4, 5)
+    config["vocab_size_per_layer_input"] = 64
+    d.put(config, "hidden_activation", 0.5, d.activation())
+    d.put(config, "rms_norm_eps", 0.5, d.epsilon())
+    d.put(config, "tie_word_embeddings", 0.7, True, False)
+    d.put(config, "final_logit_softcapping", 0.5, 2.5, 5.0, None)
+    d.put(config, "use_bidirectional_attention", 0.2, "vision", None)
+    if d.chance(0.7):
+        put_rotations(d, config)
+    return biased(d, config, "attention_bias")

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import transformers
 
-from make_goldens import RefuseNarrow, Widen
+from make_goldens import RefuseNarrow, Widen, rows_by_token
 
 
 def model_of(folder, **settings):
@@ -36,6 +36,7 @@ def oracle(folder, state, stored, tokens, change=None, make=model_of):
         table, rows = embedding.weight.detach().clone(), None
         scale = getattr(embedding, "scalar_embed_scale", None)
         scale = getattr(embedding, "embed_scale", 1.0) if scale is None else scale if stored == torch.float32 else torch.tensor(scale, dtype=stored).item()
+        tell = rows_by_token(model, table, stored)
         embedding.register_forward_hook(lambda module, given, result: scale * rows[None])
         for module in model.modules():
             if hasattr(module, "reorder_and_upcast_attn"):       # the same but for a cast to float32, which it insists on
@@ -57,6 +58,7 @@ def oracle(folder, state, stored, tokens, change=None, make=model_of):
             norms, logprobs = [], []
             for segment in torch.from_numpy(tokens.astype(np.int64)):
                 rows = table[segment[:-1]].clone().requires_grad_(True)
+                tell(rows)
                 with Widen(), RefuseNarrow():
                     logits = model(input_ids=torch.zeros(1, len(rows), dtype=torch.int64), use_cache=False).logits[0, -1]
                     value = torch.log_softmax(logits, -1)[segment[-1]]
