@@ -154,7 +154,7 @@ static int is_slow(const struct kernels *k)
 /* Whether the case is the first of its family: no case before it has a decoder of the same one. */
 static int is_first_of_family(size_t which)
 {
-    static char families[256][32]; /* of the cases asked about so far, which begin with the first */
+    static char families[512][32]; /* of the cases asked about so far, which begin with the first */
     static size_t known;
     assert_true(which < sizeof families / sizeof *families);
     for (; known <= which; known++) {
