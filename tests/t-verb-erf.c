@@ -344,7 +344,8 @@ static void results_are_kept(void **state)
     (void)state;
     expect("erf window --text text --length 64 --segments 3 --quiet -o kept", 0, NULL);
     expect("erf window --text text --length 64 --segments 3 --quiet -o kept", 1, "--force");
-    expect("erf window --text text --length 64 --segments 3 --quiet -o kept --resume", 1,
+    expect("erf window --text text --length 64 --segments 3 --quiet -o kept --resume", 0, NULL);
+    expect("erf window --text text --length 64 --segments 4 --quiet -o kept --resume", 1,
            "--force");
     o = reach("erf window --text text --length 64 --segments 4 --quiet -o kept --force");
     assert_int_equal(o.status, 0);
