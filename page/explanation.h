@@ -31,6 +31,7 @@ struct explanation {
         alternative[ALTERNATIVES]; /* alternatives: likeliest others */
     size_t alternative_count;
     size_t count; /* of inputs */
+    size_t prompt; /* inputs before those of an answer; 0: there is none */
     int32_t *id; /* [count + 1] the target last */
     const struct token_texts *pieces; /* borrowed */
     double *norm, *share, *cumulative; /* [count]; cumulative: of this and later positions */

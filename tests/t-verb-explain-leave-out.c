@@ -152,6 +152,47 @@ static void test_shorter_texts(void **state)
     check_parts("learned", parts, "");
 }
 
+/* An answer stays, also where it goes on with a word: each of its tokens has the same parts, and
+ * their changes sum up to those of the whole. */
+static void test_answer_stays(void **state)
+{
+    static const char *const without[] = {"~two~three", "one~three", "one~two", "one~two~three"};
+    static const char answer[] = "xyz";
+    struct csv_table t;
+    size_t row = 3;
+    double sum[3] = {0};
+
+    (void)state;
+    succeed("explain rotary --prompt one~two~three --answer %s --leave-out word --dtype f64 -o out "
+            "--force --quiet",
+            answer);
+    t = read_table(at("out/units.csv"));
+    assert_int_equal(t.rows, 3 + 3 + 4 + 4); /* of the sum and of each token */
+    for (size_t k = 0; k < 3; k++) {
+        char text[64], target[2] = {answer[k], 0};
+        double whole;
+
+        snprintf(text, sizeof text, "%s%.*s", without[3], (int)k, answer);
+        whole = logprob_after("rotary", text, target, "");
+        for (size_t i = 0; i < 3; i++, row++) {
+            double change = number(&t, row, "change");
+
+            snprintf(text, sizeof text, "%s%.*s", without[i], (int)k, answer);
+            assert_near(change, logprob_after("rotary", text, target, "") - whole,
+                        EXPLAIN_TOLERANCE, text);
+            sum[i] += change;
+        }
+        if (k == 0)
+            continue;
+        assert_string_equal(cell(&t, row, "position"), "14");
+        assert_string_equal(cell(&t, row, "change"), "");
+        assert_string_equal(cell(&t, row++, "change_rank"), "");
+    }
+    for (size_t i = 0; i < 3; i++)
+        assert_near(number(&t, i, "change"), sum[i], EXPLAIN_TOLERANCE, "the answer");
+    csv_table_free(&t);
+}
+
 /* Spearman's correlation and ranks from the columns, where no two values are equal. */
 static void test_ranks(void **state)
 {
@@ -315,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_transformers),
                                        cmocka_unit_test(test_shorter_texts),
+                                       cmocka_unit_test(test_answer_stays),
                                        cmocka_unit_test(test_ranks),
                                        cmocka_unit_test(test_together),
                                        cmocka_unit_test(test_shown),

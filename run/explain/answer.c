@@ -360,6 +360,7 @@ static int prepare(struct answer *a, const struct explainer *s, const struct exp
     x->is_numbered = line && (!line->name || json_is_integer(json_object_get(line->object, "id")));
     x->answer = q->answer;
     x->count = q->count;
+    x->prompt = q->prompt;
     x->contrast = q->against.written != NULL;
     x->predicted = q->predicted && !q->target.written ? (int)a->nth + 1 : 0;
     x->against.logprob = NAN;

@@ -49,8 +49,8 @@ static const struct csv_column of_units[] = {
     CSV_OPTIONAL(unit_row, target, "", "as in explain.csv"),
     CSV_OPTIONAL(unit_row, change, "nats",
                  "with --leave-out: log p of the target without the unit, less its log p after the "
-                 "whole text; with --against of the difference; empty: it is the only unit, or the "
-                 "beginning-of-text token"),
+                 "whole text; with --against of the difference; empty: it is the only unit, the "
+                 "beginning-of-text token, or of the answer"),
     CSV_OPTIONAL(unit_row, change_rank, "",
                  "rank by decreasing absolute value of the change, from 1; of equal ones the "
                  "nearest comes first"),

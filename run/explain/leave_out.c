@@ -47,6 +47,14 @@ static size_t first_of(const struct explanation *x, size_t unit, size_t begins)
     return x->start[unit] > begins ? x->start[unit] : begins;
 }
 
+/* Of an answer nothing may: then all its tokens are explained by the same parts. */
+static int may_go(const struct explanation *x, size_t unit, size_t begins)
+{
+    size_t prompt = x->tokens->prompt;
+
+    return (!prompt || x->start[unit] < prompt) && first_of(x, unit, begins) < x->start[unit + 1];
+}
+
 static void add(struct jobs *all, const struct job *like, size_t unit, size_t first, size_t end)
 {
     struct job *j = &all->item[all->count++];
@@ -76,7 +84,7 @@ static int add_all(struct jobs *all, struct explanation *x, const struct questio
         return fail_memory(e, 3.0 * (double)x->count * sizeof *x->change, "the changes");
     for (size_t u = 0; u < x->count; u++) {
         x->change[u] = NAN;
-        parts += first_of(x, u, begins) < x->start[u + 1];
+        parts += may_go(x, u, begins);
     }
     if (parts < 2) {
         all->single++;
@@ -85,7 +93,7 @@ static int add_all(struct jobs *all, struct explanation *x, const struct questio
     all->most = inputs > all->most ? inputs : all->most;
     add(all, &like, x->count, tokens->count, tokens->count);
     for (size_t u = 0; u < x->count; u++)
-        if (first_of(x, u, begins) < x->start[u + 1])
+        if (may_go(x, u, begins))
             add(all, &like, u, first_of(x, u, begins), x->start[u + 1]);
     return 0;
 }

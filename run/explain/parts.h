@@ -62,6 +62,7 @@ struct question {
     const struct prompt_line *from; /* borrowed; NULL: not of a file of prompts */
     int32_t *id; /* [count + 1] inputs, and the target if it is in the text */
     size_t count;
+    size_t prompt; /* inputs before an answer; 0: there is none */
     int predicted; /* 1: the text ends before the target */
     struct named_token target, against;
     size_t targets; /* the likeliest, if none is named or in the text; else 1 */

@@ -200,6 +200,7 @@ int questions_add_answer(struct questions *q, struct explainer *x, const struct 
         }
         memcpy(next->id, id, ids * sizeof *id);
         next->count = k == 0 ? inputs : inputs + k - 1;
+        next->prompt = inputs;
         next->answer = k == 0 ? total - inputs : 0;
         next->targets = 1;
         next->target = next->against = (struct named_token){0}; /* of other prompts */

@@ -52,7 +52,7 @@ static void read_token(struct reading *r, enum explain_by by, const char *text, 
         }
 }
 
-/* Fills x->start, from the tokens, and the count. */
+/* Fills x->start, from the tokens, and the count. An answer's tokens join none of the prompt. */
 static void divide(struct explanation *x, enum explain_by by)
 {
     const struct explanation *tokens = x->tokens;
@@ -67,7 +67,7 @@ static void divide(struct explanation *x, enum explain_by by)
                         ? i && tokens->line[i] != tokens->line[i - 1]
                         : now.over || (white && (by == BY_WORD ? now.ink : now.mark == 1));
 
-        if (i == 0 || other) {
+        if (i == 0 || i == tokens->prompt || other) {
             x->start[x->count++] = i;
             now = (struct reading){0};
         }
