@@ -39,6 +39,9 @@ static void a_folder_is_drawn_whole(void **state)
     assert_false(exists(at("some/heads.gp")));
     expect("plot all -o nowhere --figure erf,steps", 1, "no figure \"steps\"");
     expect("plot empty -o nowhere", 1, "nothing to draw");
+    succeed("explain window --prompt abc --quiet -o explained");
+    expect("plot explained -o nowhere", 1, "explained: has explanations, which are not drawn");
+    expect("plot explained/explain.csv -o nowhere", 1, "(expected `reach report` with it");
     assert_false(exists(at("nowhere")));
 }
 

@@ -35,6 +35,24 @@ static int add_report(struct plot_run *r, struct report *report, int in_folder, 
     return 0;
 }
 
+/* Explanations are texts, for which the page of another verb has the shades. */
+static int fail_explained(const char *path, struct error *e)
+{
+    return fail(e,
+                "%s: has explanations, which are not drawn as figures (expected `reach report` "
+                "with it, or the page explain.html beside explain.csv)",
+                path);
+}
+
+static int has_explanations(const char *folder, struct error *e)
+{
+    char *path = results_path(folder, "explain.csv", e);
+    int found = path && access(path, F_OK) == 0;
+
+    free(path);
+    return found;
+}
+
 /* The tables in a folder, and its curves, if any. */
 static int add_folder(struct plot_run *r, const char *folder, struct error *e)
 {
@@ -55,8 +73,9 @@ static int add_folder(struct plot_run *r, const char *folder, struct error *e)
         }
         free(path);
     }
-    return rc != 0 || found
-               ? rc
+    return rc != 0 || found ? rc
+           : has_explanations(folder, e)
+               ? fail_explained(folder, e)
                : fail(e, "%s: has nothing to draw (expected erf.h5 or a CSV file of reach)",
                       folder);
 }
@@ -71,7 +90,11 @@ int plot_add(struct plot_run *r, const char *path, struct error *e)
         return results_check_finished(path, e) != 0 ? -1 : add_folder(r, path, e);
     if (report_open(&report, path, e) != 0)
         return -1;
-    if (report.kind == REPORT_TABLE || report.kind == REPORT_EXPLANATIONS) {
+    if (report.kind == REPORT_EXPLANATIONS) {
+        report_close(&report);
+        return fail_explained(path, e);
+    }
+    if (report.kind == REPORT_TABLE) {
         report_close(&report);
         return fail(e,
                     "%s: is not a table of reach that can be drawn (expected curve.csv, "
