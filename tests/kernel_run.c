@@ -370,7 +370,7 @@ struct outputs run_clip(struct kernels *k, const struct clip_case *c, int bounds
     k->scale(k, scaled, c->limit, rows, c->width);
     y = kernel_collect(&o, k, "scaled", scaled, each, bounds);
     for (size_t i = 0; bounds && i < n; i++)
-        y->bound[i] = fabs(c->limit * x[i]);
+        y->bound[i] = 2 * fabs(c->limit * x[i]); /* the factor is rounded, and the product */
     struct buffer *zeros = buffer_of(k, ROLE_RESIDUAL, dy, n);
     k->scale(k, zeros, 0, rows, c->width);
     kernel_collect(&o, k, "zeros", zeros, each, bounds); /* bound 0 */

@@ -136,7 +136,7 @@ static void test_attention_refused(void **state)
     bad[n++].kv_heads = 0;
     bad[n++].kv_heads = 5;
     bad[n++].head_size = 0;
-    bad[n++].head_size = 257;
+    bad[n++].head_size = HEAD_SIZE_MOST + 1;
     bad[n++].positions = 0;
     bad[n++].window = -1;
     bad[n++].soft_cap = -1;
