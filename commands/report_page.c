@@ -259,10 +259,11 @@ static int put_source(FILE *f, const struct report_source *s, size_t *number)
     }
     fputs("</p>\n", f);
     report_tell(f, &s->file);
-    rc = is_erf                                ? put_result(f, &s->result)
-         : s->file.kind == REPORT_EXPLANATIONS ? report_texts(f, s->explained)
-         : s->file.kind != REPORT_CURVES       ? put_table(f, &s->file)
-                                               : 0;
+    rc = is_erf ? put_result(f, &s->result)
+         : s->file.kind == REPORT_EXPLANATIONS
+             ? report_texts(f, s->units.count ? &s->units : s->explained)
+         : s->file.kind != REPORT_CURVES ? put_table(f, &s->file)
+                                         : 0;
     put_figures(f, s, number);
     put_columns(f, &s->file.table);
     if (is_erf && rc == 0)

@@ -5,6 +5,7 @@
 #include "page/report.h"
 #include "page/show.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { TEXTS_MOST = 50, TOKENS_MOST = 2000, TOP = 10 };
@@ -26,9 +27,9 @@ static int put_heading(FILE *f, const struct explanation *x)
     html_text(f, x->model);
     fprintf(f,
             ", %zu inputs, log p %.4f; shaded by the root of the share, the darkest %.3g&nbsp;%%",
-            x->count, x->target.logprob, 100 * explanation_shade_share(x, SHADES - 1));
+            explanation_inputs(x), x->target.logprob, 100 * explanation_shade_share(x, SHADES - 1));
     if (x->count > TOKENS_MOST)
-        fprintf(f, "; the last %d inputs are shown", TOKENS_MOST);
+        fprintf(f, "; the last %d %ss are shown", TOKENS_MOST, x->by ? x->by : "input");
     fputs(".</p>\n", f);
     free(target);
     return 0;
@@ -49,25 +50,34 @@ static int put_sentence(FILE *f, const struct explanation *x)
     return rc;
 }
 
+/* The inputs with the largest shares, or changes when left out. */
 static int put_top(FILE *f, const struct explanation *x)
 {
-    struct table *t = table_create("rrlr");
-    int rc;
+    const size_t *order = x->change ? x->change_order : x->order;
+    struct table *t = table_create(x->change ? "rrlrr" : "rrlr");
+    int rc = 0;
 
     if (!t)
         return -1;
-    table_cells(t, (const char *const[]){"position", "distance", "token", "share", NULL});
-    for (size_t k = 0; k < x->count && k < TOP; k++) {
-        size_t i = x->order[k];
-        char *token = explanation_quoted(x, x->id[i]);
+    table_cells(t, (const char *const[]){"position", "distance", explanation_unit(x),
+                                         x->change ? "change" : "share", x->change ? "share" : NULL,
+                                         NULL});
+    for (size_t k = 0; k < x->count && k < TOP && rc == 0; k++) {
+        char *text = show_input(x, order[k]);
 
-        table_cell(t, "%zu", i + 1);
-        table_cell(t, "%zu", x->count - 1 - i);
-        table_cell(t, "%s", token ? token : "");
-        table_cell(t, "%.2f %%", 100 * x->share[i]);
-        free(token);
+        table_cell(t, "%zu", order[k] + 1);
+        table_cell(t, "%zu", x->count - 1 - order[k]);
+        table_cell(t, "%s", text ? text : "");
+        if (x->change && isnan(x->change[order[k]]))
+            table_cell(t, "%s", "");
+        else if (x->change)
+            table_cell(t, "%+.4f", x->change[order[k]]);
+        table_cell(t, "%.2f %%", 100 * x->share[order[k]]);
+        rc = text ? 0 : -1;
+        free(text);
     }
-    rc = table_html(f, t);
+    if (rc == 0)
+        rc = table_html(f, t);
     table_free(t);
     return rc;
 }

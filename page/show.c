@@ -149,8 +149,7 @@ void show_last(FILE *f, size_t last, size_t count, const char *unit)
     fprintf(f, " of %zu %ss", count, unit);
 }
 
-/* Quoted; a unit of several tokens may be long, and is cut. Caller frees; NULL: out of memory. */
-static char *quote_input(const struct explanation *x, size_t input)
+char *show_input(const struct explanation *x, size_t input)
 {
     struct error unused;
     struct around a;
@@ -170,7 +169,7 @@ static char *quote_input(const struct explanation *x, size_t input)
 static int show_change(FILE *f, const struct explanation *x)
 {
     size_t top = x->change_order[0];
-    char *part = quote_input(x, top);
+    char *part = show_input(x, top);
 
     if (!part)
         return -1;
@@ -190,7 +189,7 @@ static int show_change(FILE *f, const struct explanation *x)
 int show_sentence(FILE *f, const struct explanation *x)
 {
     size_t top = x->order[0], most = curve_erf(x->cumulative, x->count, 0.9);
-    char *token = quote_input(x, top);
+    char *token = show_input(x, top);
 
     if (!token)
         return -1;

@@ -23,6 +23,10 @@ int around_make(struct around *a, const struct explanation *x, size_t input, int
                 struct error *e) MUST_USE;
 void around_free(struct around *a);
 
+/* An input's text, quoted; a unit of several tokens may be long, and is cut. Caller frees; NULL:
+ * out of memory. */
+char *show_input(const struct explanation *x, size_t input);
+
 /* ", the likeliest next token", or which of them the target is, or that it is several tokens; empty
  * for a token that is in the text or was named. */
 enum { SHOW_RANK = 64 };

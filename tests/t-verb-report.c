@@ -189,6 +189,53 @@ static void test_texts(void **state)
     free(table);
 }
 
+/* With units the page shows them, and what changed without each, as explain's own page does. */
+static void test_units(void **state)
+{
+    static const char begins[] = "Half of the summed", other[] = "model,unit\nm,1\n";
+    char *page, *own, *from, *to;
+
+    (void)state;
+    succeed("explain m --prompt one~--by~line~four --leave-out word --quiet -o parts");
+    page = page_of("report parts --force");
+    own = slurp(at("parts/explain.html"), NULL);
+    from = strstr(own, begins);
+    assert_non_null(from);
+    to = strchr(from, '<');
+    assert_non_null(to);
+    *to = 0;
+    assert_non_null(strstr(from, "Of all words left out one at a time, "));
+    assert_non_null(strstr(from, "rank correlation (Spearman) of "));
+    if (!strstr(page, from))
+        fail_msg("the page does not say: %s", from);
+    *to = '<';
+    for (from = own; (from = strstr(from, "<tr data-i=")); from = to) { /* changes and shares */
+        char *row = strstr(from, "</code></td><td>"), *share = row + strlen("</code></td><td>"),
+             text[80];
+
+        to = strstr(share, "</td>");
+        assert_true(*share == '+' || *share == '-');
+        snprintf(text, sizeof text, "<td class=r>%.*s</td>", (int)(to - share), share);
+        if (!strstr(page, text))
+            fail_msg("the page has no %s", text);
+    }
+    assert_int_equal(count_of(page, "<i"), 4); /* words */
+    assert_non_null(strstr(page, "<th scope=col>word</th><th scope=col class=r>change</th>"));
+    free(page);
+    free(own);
+    succeed("explain m --prompt one~two --by word --quiet -o words");
+    page = page_of("report words --force");
+    assert_non_null(strstr(page, "of 2 words"));
+    assert_null(strstr(page, "left out"));
+    free(page);
+    page = slurp(at("parts/units.csv"), NULL);
+    scratch_write(at("words"), "units.csv", page, strlen(page));
+    free(page);
+    expect("report words -o p.html", 1, "expected those of the same run");
+    scratch_write(at("words"), "units.csv", other, strlen(other));
+    expect("report words -o p.html", 1, "units.csv: has no column position");
+}
+
 static void test_without_gnuplot(void **state)
 {
     struct outcome o = finish(start("report both --force", at("nowhere")));
@@ -334,6 +381,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds),
                                        cmocka_unit_test(test_numbers),
                                        cmocka_unit_test(test_texts),
+                                       cmocka_unit_test(test_units),
                                        cmocka_unit_test(test_without_gnuplot),
                                        cmocka_unit_test(test_signals_leave_nothing),
                                        cmocka_unit_test(test_ignored_children),

@@ -30,6 +30,8 @@ int explain_reduce(struct explanation *x, struct error *e) MUST_USE;
 /* Explanations of larger units than tokens, from those of tokens, which must outlive them. */
 int explain_join(struct explanations *out, const struct explanations *of, enum explain_by by,
                  struct error *e) MUST_USE;
+/* Ranks of the changes, and how they agree with the shares. */
+int explain_rank_changes(struct explanation *x, struct error *e) MUST_USE;
 int explain_write(const struct explain_run *r, struct error *e) MUST_USE;
 /* The units of what is shown. */
 enum explain_by explain_unit_of(const struct explain_options *o);

@@ -76,12 +76,9 @@ static int add_all(struct jobs *all, struct explanation *x, const struct questio
                        .group = q->from ? q->from->number : 0};
     size_t parts = 0, inputs = tokens->count + like.outputs - 1;
 
-    x->correlation = NAN;
     x->change = calloc(x->count, sizeof *x->change);
-    x->change_order = calloc(x->count, sizeof *x->change_order);
-    x->change_rank = calloc(x->count, sizeof *x->change_rank);
-    if (!x->change || !x->change_order || !x->change_rank)
-        return fail_memory(e, 3.0 * (double)x->count * sizeof *x->change, "the changes");
+    if (!x->change)
+        return fail_memory(e, (double)x->count * sizeof *x->change, "the changes");
     for (size_t u = 0; u < x->count; u++) {
         x->change[u] = NAN;
         parts += may_go(x, u, begins);
@@ -157,29 +154,35 @@ static int by_change(const void *a, const void *b, void *context)
     return (x < y) - (x > y); /* if equal, the nearest */
 }
 
-/* Ranks of the changes, and how they agree with the shares. */
-static int compare(struct explanation *x, struct error *e)
+int explain_rank_changes(struct explanation *x, struct error *e)
 {
     double *size = calloc(x->count, sizeof *size), *share = calloc(x->count, sizeof *share);
     size_t measured = 0;
     int rc = -1;
 
-    for (size_t i = 0; i < x->count && size && share; i++) {
+    x->correlation = NAN;
+    x->change_order = calloc(x->count, sizeof *x->change_order);
+    x->change_rank = calloc(x->count, sizeof *x->change_rank);
+    if (!size || !share || !x->change_order || !x->change_rank) {
+        fail_memory(e, 4.0 * (double)x->count * sizeof *size, "the changes");
+        goto end;
+    }
+    for (size_t i = 0; i < x->count; i++) {
         x->change_order[i] = i;
         if (!isnan(x->change[i])) {
             size[measured] = fabs(x->change[i]);
             share[measured++] = x->share[i];
         }
     }
-    if (size && share)
-        rc = rank_correlation(&x->correlation, size, share, measured);
+    rc = rank_correlation(&x->correlation, size, share, measured);
     if (rc != 0)
         fail_memory(e, 2.0 * (double)x->count * sizeof *size, "the changes");
-    free(size);
-    free(share);
     qsort_r(x->change_order, x->count, sizeof *x->change_order, by_change, x->change);
     for (size_t i = 0; i < x->count; i++)
         x->change_rank[x->change_order[i]] = i;
+end:
+    free(size);
+    free(share);
     return rc;
 }
 
@@ -261,7 +264,7 @@ int explain_leave_out(struct explain_run *r, struct explainer *x, const struct q
         rc = score_all(&all, &s, ids, e);
     }
     for (size_t i = 0; i < r->joined.count && rc == 0; i++)
-        rc = compare(&r->joined.item[i], e);
+        rc = explain_rank_changes(&r->joined.item[i], e);
     scorer_close(&s);
     free(all.item);
     free(ids);

@@ -1,5 +1,7 @@
-/* explain.csv as explanations, for their texts on the page. */
+/* explain.csv as explanations, and units.csv beside it as those of larger units, for their texts on
+ * the page. */
 #include "io/glyph.h"
+#include "run/command.h"
 #include "run/explain/explain.h"
 #include "run/report/run.h"
 
@@ -7,15 +9,24 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MODEL, POSITION, ID, PIECE, NORM, AT, TARGET_ID, LOGPROB, PROMPT, TARGET, COLUMNS };
 static const char *const names[COLUMNS] = {"model",     "position",       "id",
                                            "piece",     "norm",           "target_position",
                                            "target_id", "target_logprob", "prompt",
-                                           "target"};
+                                           "target"},
+                         /* a unit's number, its first token, and its text */
+    *const names_of_units[COLUMNS] = {"model",     "unit",           "position",
+                                      "text",      "norm",           "target_position",
+                                      "target_id", "target_logprob", "prompt",
+                                      "target"};
 
 struct source_rows {
     const struct report *file;
+    const char *const *names;
+    const char *by; /* of units; NULL: of tokens */
+    int change; /* the column; -1: no part was left out */
     int column[COLUMNS];
 };
 
@@ -35,16 +46,17 @@ static int whole(const struct source_rows *r, size_t row, int column, long low, 
     return errno == 0 && *text && !*end && *out >= low && *out <= high
                ? 0
                : fail(e, "%s: row %zu has \"%s\" as %s (expected a whole number from %ld to %ld)",
-                      r->file->path, row + 1, text, names[column], low, high);
+                      r->file->path, row + 1, text, r->names[column], low, high);
 }
 
 /* 1 if two rows are of one explanation. */
-static int are_together(const struct source_rows *r, size_t a, size_t b)
+static int are_together(const struct source_rows *r, size_t a, const struct source_rows *other,
+                        size_t b)
 {
     static const int keys[] = {MODEL, PROMPT, AT, TARGET_ID};
 
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (strcmp(cell(r, a, keys[i]), cell(r, b, keys[i])) != 0)
+        if (strcmp(cell(r, a, keys[i]), cell(other, b, keys[i])) != 0)
             return 0;
     return 1;
 }
@@ -53,7 +65,7 @@ static size_t end_of(const struct source_rows *r, size_t first)
 {
     size_t row = first + 1;
 
-    while (row < r->file->table.rows && are_together(r, first, row))
+    while (row < r->file->table.rows && are_together(r, first, r, row))
         row++;
     return row;
 }
@@ -103,7 +115,7 @@ static int read_one(struct explanation *x, const struct source_rows *r, size_t f
             whole(r, first + i, ID, 0, INT32_MAX, &id, e) != 0 ||
             report_number(r->file, first + i, r->column[NORM], 0, NAN, &x->norm[i], e) != 0)
             return -1;
-        x->id[i] = (int32_t)id;
+        x->id[i] = (int32_t)(r->by ? (long)(first + i) : id); /* each unit has its text */
     }
     x->id[n] = target;
     return 0;
@@ -153,29 +165,142 @@ static int read_texts(struct explanations *all, const struct source_rows *r, str
     return rc;
 }
 
-int report_explain(struct report_source *s, struct error *e)
+/* All of a table, with their shares. */
+static int read_all(struct explanations *all, const struct source_rows *r, struct error *e)
 {
-    struct source_rows r = {.file = &s->file};
-    struct explanations *all = s->explained = calloc(1, sizeof *all);
-    size_t rows = s->file.table.rows, most = 0;
-    int rc = !all ? fail_memory(e, sizeof *all, "the explanations")
-                  : report_columns(&s->file, names, COLUMNS, "explain.csv of reach 0.3 or later",
-                                   r.column, e);
+    size_t rows = r->file->table.rows, most = 0;
+    int rc = 0;
 
-    for (size_t row = 0; row < rows && rc == 0; row = end_of(&r, row))
+    for (size_t row = 0; row < rows; row = end_of(r, row))
         most++;
-    if (rc == 0 && !(all->item = calloc(most + 1, sizeof *all->item)))
+    if (!(all->item = calloc(most + 1, sizeof *all->item)))
         rc = fail_memory(e, (double)most * sizeof *all->item, "the explanations");
     for (size_t row = 0, end; row < rows && rc == 0; row = end) {
-        end = end_of(&r, row);
-        rc = read_one(&all->item[all->count], &r, row, end, -1 - (int32_t)all->count, e);
+        end = end_of(r, row);
+        rc = read_one(&all->item[all->count], r, row, end, -1 - (int32_t)all->count, e);
         all->count++; /* to be freed */
     }
     if (rc == 0)
-        rc = read_texts(all, &r, e);
+        rc = read_texts(all, r, e);
     for (size_t i = 0; rc == 0 && i < all->count; i++) {
         all->item[i].pieces = &all->pieces;
         rc = explain_reduce(&all->item[i], e);
     }
     return rc;
+}
+
+/* ---- units ---- */
+
+/* Where the units of a target begin, in rows from `row` on, and what changes without them. */
+static int take_parts(struct explanation *x, const struct source_rows *r, size_t row,
+                      struct error *e)
+{
+    long start;
+
+    x->by = r->by;
+    if (!(x->start = calloc(x->count + 1, sizeof *x->start)) ||
+        (r->change >= 0 && !(x->change = calloc(x->count, sizeof *x->change))))
+        return fail_memory(e, 2.0 * (double)x->count * sizeof *x->start, "the units of a text");
+    for (size_t i = 0; i < x->count; i++) {
+        long least = i ? (long)x->start[i - 1] + 2 : 1,
+             most = i ? (long)x->tokens->count - (long)(x->count - 1 - i) : 1;
+
+        if (whole(r, row + i, ID, least, most, &start, e) != 0 ||
+            (x->change &&
+             report_number(r->file, row + i, r->change, -INFINITY, NAN, &x->change[i], e) != 0))
+            return -1;
+        x->start[i] = (size_t)start - 1;
+    }
+    x->start[x->count] = x->tokens->count;
+    return x->change ? explain_rank_changes(x, e) : 0;
+}
+
+static int read_units(struct report_source *s, struct source_rows *r,
+                      const struct source_rows *tokens, struct error *e)
+{
+    const struct csv_table *t = &r->file->table;
+    int change = csv_column(t, "change");
+
+    if (report_columns(r->file, r->names, COLUMNS, "units.csv of reach 0.3 or later", r->column,
+                       e) != 0 ||
+        read_all(&s->units, r, e) != 0)
+        return -1;
+    r->change = -1;
+    for (size_t row = 0; row < t->rows; row++)
+        if (*report_cell(r->file, row, change))
+            r->change = change;
+    for (size_t i = 0, row = 0, at = 0; i < s->units.count || i < s->explained->count; i++) {
+        if (i == s->units.count || i == s->explained->count || !are_together(r, row, tokens, at))
+            return fail(e, "%s: is of other targets than %s (expected those of the same run)",
+                        r->file->path, s->file.path);
+        s->units.item[i].tokens = &s->explained->item[i];
+        if (take_parts(&s->units.item[i], r, row, e) != 0)
+            return -1;
+        row += s->units.item[i].count;
+        at += s->explained->item[i].count;
+    }
+    return 0;
+}
+
+/* word, sentence or line, by the command; *by NULL: token. */
+static int find_unit(const char **by, const char *command, struct error *e)
+{
+    static const char *const options[] = {"--leave-out", "--by"};
+    char **words = NULL;
+    int count = 0;
+
+    *by = NULL;
+    if (!command)
+        return 0;
+    if (command_words(&words, &count, command, e) != 0)
+        return -1;
+    for (size_t i = 0; i < sizeof options / sizeof *options && !*by; i++) {
+        const char *value = command_value(words, count, options[i]);
+
+        for (size_t k = BY_WORD; value && explain_units[k]; k++)
+            if (strcmp(value, explain_units[k]) == 0)
+                *by = explain_units[k];
+    }
+    free(words);
+    return 0;
+}
+
+/* The table beside explain.csv, whose rows name its units. */
+static int report_units(struct report_source *s, const struct source_rows *tokens, struct error *e)
+{
+    const char *slash = strrchr(s->file.path, '/');
+    struct source_rows r = {.names = names_of_units};
+    struct report file;
+    char *path;
+    int rc = 0;
+
+    if (!*report_cell(&s->file, 0, csv_column(&s->file.table, "unit")))
+        return 0;
+    if (find_unit(&r.by, s->file.table.command, e) != 0)
+        return -1;
+    if (asprintf(&path, "%.*sunits.csv", slash ? (int)(slash - s->file.path) + 1 : 0,
+                 s->file.path) < 0)
+        return fail(e, "%s: out of memory", s->file.path);
+    if (r.by && access(path, F_OK) == 0 && (rc = report_open(&file, path, e)) == 0) {
+        r.file = &file;
+        rc = read_units(s, &r, tokens, e);
+        report_close(&file);
+    }
+    free(path);
+    return rc;
+}
+
+int report_explain(struct report_source *s, struct error *e)
+{
+    struct source_rows r = {.file = &s->file, .names = names};
+
+    s->explained = calloc(1, sizeof *s->explained);
+    if (!s->explained)
+        return fail_memory(e, sizeof *s->explained, "the explanations");
+    return report_columns(&s->file, names, COLUMNS, "explain.csv of reach 0.3 or later", r.column,
+                          e) != 0 ||
+                   read_all(s->explained, &r, e) != 0 ||
+                   (s->explained->count && report_units(s, &r, e) != 0)
+               ? -1
+               : 0;
 }

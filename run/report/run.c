@@ -64,6 +64,7 @@ void report_run_free(struct report_run *r)
                 erf_summary_free(&s->result.models[m].fields[k].summary);
         result_free(&s->result);
         csv_table_free(&s->attention);
+        explanations_free(&s->units);
         if (s->explained)
             explanations_free(s->explained);
         free(s->explained);

@@ -22,6 +22,7 @@ struct report_source {
     struct report file;
     struct result result; /* of an erf.h5, reduced again */
     struct explanations *explained; /* of an explain.csv, owned; NULL: of another file */
+    struct explanations units; /* of the units.csv beside it; count 0: there is none */
     struct csv_table attention; /* the attention.csv beside it, from which the result borrows */
     struct report_figure figures[REPORT_FIGURES];
     size_t figure_count;
@@ -47,7 +48,7 @@ void report_run_free(struct report_run *r);
 int report_add(struct report_run *r, const char *argument, struct error *e) MUST_USE;
 /* Fills in the rows of attention from the table beside an erf.h5, if it exists. */
 int report_read_attention(struct report_source *s, struct error *e) MUST_USE;
-/* Fills in what an explain.csv explains. */
+/* Fills in what an explain.csv and the units.csv beside it explain. */
 int report_explain(struct report_source *s, struct error *e) MUST_USE;
 /* The figures of a source. gnuplot's failures are reported to the run's progress. */
 int report_draw(struct report_run *r, struct report_source *s, struct error *e) MUST_USE;
