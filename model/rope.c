@@ -184,7 +184,7 @@ static int scale_yarn(struct decoder *d, struct rotary *r, struct rope_spec *s, 
 static int scale_stored(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where,
                         struct error *e)
 {
-    double divisor[128];
+    double divisor[HEAD_SIZE_MOST / 2];
     (void)s, (void)where;
     if (family_values(divisor, d, (size_t)r->size / 2, e, "rope_freqs.weight"))
         return -1;
@@ -224,7 +224,7 @@ static int scale_longrope(struct decoder *d, struct rotary *r, struct rope_spec 
                           const char *where, struct error *e)
 {
     const char *root = rope_root(d->config);
-    double divisor[128];
+    double divisor[HEAD_SIZE_MOST / 2];
     if (find_original(d, s, e))
         return -1;
     if (isnan(s->original) || r->size < 2)

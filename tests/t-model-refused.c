@@ -567,12 +567,32 @@ static void test_refused_together(void **state)
     assert_int_equal(remove(adapter), 0);
 }
 
+/* Each list of longrope has as many numbers as the widest heads turn pairs. */
+static void test_widest_lists(void **state)
+{
+    struct error e;
+    char list[4 * HEAD_SIZE_MOST], scaling[2 * sizeof list + 96], *end = list;
+    (void)state;
+    for (int i = 0; i < HEAD_SIZE_MOST / 2; i++)
+        end += sprintf(end, "%s1.5", i ? ", " : "");
+    snprintf(scaling, sizeof scaling,
+             "{\"rope_type\": \"longrope\", \"factor\": 2, \"long_factor\": [%s], "
+             "\"short_factor\": [%s]}",
+             list, list);
+    changed("gemma4-text-shared", "global_head_dim", "512");
+    change_again("rope_parameters", "{\"sliding_attention\": {\"rope_type\": \"default\"}}");
+    change_again("rope_scaling", scaling);
+    assert_null(decoder_open(scratch_folder, &e));
+    assert_int_equal(check_message("lists", &e, "q_proj.weight' has shape"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused_type),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_refused_together),
+        cmocka_unit_test(test_widest_lists),
     };
     return cmocka_run_group_tests_name("families", tests, scratch_setup, scratch_teardown);
 }
