@@ -98,7 +98,8 @@ static const struct option_row rows[] = {
     {.name = "answer",
      .value = "TEXT",
      .help = "explain TEXT, of any number of tokens, after a prompt: the gradient of the sum of "
-             "their log p, and of each by itself; mostly TEXT begins with a blank",
+             "their log p, and of each by itself; with or without a blank before it, whichever is "
+             "likelier, unless TEXT or the end of the prompt has white space",
      .type = OPTION_TEXT,
      .at = AT(answer),
      .group = GROUP_MEASURED,

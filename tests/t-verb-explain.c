@@ -442,6 +442,53 @@ static void test_against_a_word(void **state)
     expect_same_rows("by-id", "by-word");
 }
 
+static double logprob_of(const char *folder)
+{
+    struct csv_table t = read_table(at("%s/explain.csv", folder));
+    double value = number(&t, 0, "target_logprob");
+
+    csv_table_free(&t);
+    return value;
+}
+
+/* An answer, of one token either way, is the likelier of it with and without a blank before it,
+ * whose log p are those of the last tokens of texts. */
+static void test_answer_with_a_blank(void **state)
+{
+    static const struct {
+        const char *before, *answer;
+        int has_blank;
+    } cases[] = {{"The", "def", 1}, {"def add(", "self", 0}};
+    static const char lines[] = "{\"prompt\": \"The\", \"answer\": \"def\"}\n"
+                                "{\"prompt\": \"The\\n\", \"answer\": \"def\"}\n";
+    char model[PATH_MAX + 8], text[64], options[128];
+
+    (void)state;
+    snprintf(model, sizeof model, "%s/alibi", code);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *before = cases[i].before, *answer = cases[i].answer;
+        double lp[2];
+
+        for (int blank = 0; blank < 2; blank++) {
+            snprintf(text, sizeof text, "%s%s%s", before, blank ? " " : "", answer);
+            pipe_in(model, text, "--text - -o a-text --force --quiet");
+            lp[blank] = logprob_of("a-text");
+        }
+        assert_int_equal(lp[1] > lp[0], cases[i].has_blank);
+        snprintf(options, sizeof options, "--prompt - --answer %s -o taken --force", answer);
+        pipe_in(model, before, options);
+        snprintf(text, sizeof text, "--answer %s: \"%s%s\" is taken, the likelier", answer,
+                 cases[i].has_blank ? " " : "", answer);
+        said(text);
+        if (fabs(logprob_of("taken") - lp[cases[i].has_blank]) > 1e-5)
+            fail_msg("%s: log p %g (expected %g)", text, logprob_of("taken"),
+                     lp[cases[i].has_blank]);
+    }
+    scratch_write(base, "answers", lines, sizeof lines - 1); /* a prompt may end with one */
+    pipe_in(model, "", "--prompts answers");
+    said("answers tried with and without a blank before them: 1; the likelier is taken, and ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_pytorch),
@@ -453,7 +500,8 @@ int main(void)
                                        cmocka_unit_test(test_older_results),
                                        cmocka_unit_test(test_target_beyond),
                                        cmocka_unit_test(test_newline),
-                                       cmocka_unit_test(test_against_a_word)};
+                                       cmocka_unit_test(test_against_a_word),
+                                       cmocka_unit_test(test_answer_with_a_blank)};
 
     return cmocka_run_group_tests(tests, setup, teardown);
 }

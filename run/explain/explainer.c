@@ -25,6 +25,7 @@ int explainer_open(struct explainer *x, const struct explain_run *r, struct erro
 
 void explainer_close(struct explainer *x)
 {
+    explain_close_blank(x);
     engine_close(x->engine);
     if (x->kernels)
         x->kernels->close(x->kernels);
@@ -32,10 +33,12 @@ void explainer_close(struct explainer *x)
     decoder_close(x->decoder);
 }
 
-static int open_kernels(struct explainer *x, struct error *e)
+int explainer_kernels(struct explainer *x, struct error *e)
 {
     const struct explain_options *o = x->options;
 
+    if (x->kernels)
+        return 0;
     if (o->attribution == ATTRIBUTION_SMOOTH &&
         !isfinite(x->noise = SMOOTH_NOISE * attribution_embedding_size(x->decoder)))
         return fail_memory(e, (double)x->decoder->embedding_width * 8, "a row of the embedding");
@@ -69,7 +72,7 @@ int explainer_fit(struct explainer *x, size_t inputs, size_t outputs, int contra
                                                   .outputs = (int)outputs}};
     char text[MEMORY_PLAN_TEXT];
 
-    if (!x->kernels && open_kernels(x, e) != 0)
+    if (explainer_kernels(x, e) != 0)
         return -1;
     request.gradient.noise = x->noise;
     run_keep(&request.gradient, &o->machine);

@@ -256,7 +256,7 @@ int explain_leave_out(struct explain_run *r, struct explainer *x, const struct q
     if (rc == 0 && (rc = tell_single(&all, r, x, e)) == 0) {
         ids = malloc((all.most + 1) * sizeof *ids);
         rc = !ids ? fail_memory(e, (double)all.most * sizeof *ids, "the tokens")
-                  : scorer_open(&s, x, all.most, e);
+                  : scorer_open(&s, x, all.most, "with parts left out", e);
     }
     if (rc == 0) {
         engine_close(x->engine); /* its memory is needed */

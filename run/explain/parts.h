@@ -20,12 +20,16 @@ struct explainer {
     struct kernels *kernels;
     struct engine *engine; /* NULL until the first question is answered */
     double noise; /* of --attribution smoothgrad */
+    struct scorer *blank; /* of answers with and without a blank; NULL: not needed yet */
+    size_t blanks_tried; /* lines of --prompts whose answer was tried with one */
     double cost, seen; /* of the batch in progress, in inputs; the part of it already reported */
 };
 
 /* Opens the model and what reads its texts; kernels come with the first answer. */
 int explainer_open(struct explainer *x, const struct explain_run *r, struct error *e) MUST_USE;
 void explainer_close(struct explainer *x);
+/* Opens its kernels if they are not. */
+int explainer_kernels(struct explainer *x, struct error *e) MUST_USE;
 /* Makes its engine one for texts of this many inputs, the last of them followed by targets
  * (`outputs`), with a contrast or without, of which there are `segments`. */
 int explainer_fit(struct explainer *x, size_t inputs, size_t outputs, int contrast, size_t segments,
@@ -96,6 +100,23 @@ struct question *questions_add(struct questions *q, const struct question *like,
 int questions_add_answer(struct questions *q, struct explainer *x, const struct question *like,
                          const char *where, const char *prompt, const char *answer,
                          struct error *e) MUST_USE;
+/* A blank, or what ends lines, words and pages. */
+int is_white(char c);
+
+/* ---- an answer without a leading blank, which the text may need ---- */
+
+/* 1 if neither the answer begins nor the prompt ends with white space, and there is a tokenizer. */
+int explain_may_take_blank(const struct explainer *x, const char *prompt, const char *answer);
+/* *taken: 1 if the tokens of an answer with a blank are likelier than those without after the same
+ * `inputs`. Totals count both. */
+int explain_choose_blank(int *taken, struct explainer *x, const int32_t *plain, size_t plain_total,
+                         const int32_t *spaced, size_t spaced_total, size_t inputs,
+                         struct error *e) MUST_USE;
+/* Reports it; of a line of --prompts it is only counted. */
+int explain_tell_blank(struct explainer *x, const char *answer, int taken,
+                       struct error *e) MUST_USE;
+void explain_close_blank(struct explainer *x);
+
 /* Says so if the model's tokenizer has a chat template, and a prompt none of its special tokens. */
 void explain_tell_chat(struct explainer *x, const struct questions *q);
 /* Makes room for one more than `count` in an array of items of this size. */
@@ -114,6 +135,7 @@ int explain_answer(struct explainer *x, const struct questions *q, struct explan
  * computed again. */
 struct scorer {
     const struct explainer *of;
+    const char *purpose; /* in messages, borrowed */
     struct engine *engine;
     int retains; /* 0: the model computes each text as a whole */
     size_t most; /* inputs of the longest text */
@@ -124,7 +146,7 @@ struct scorer {
     size_t count;
 };
 
-int scorer_open(struct scorer *s, const struct explainer *of, size_t most,
+int scorer_open(struct scorer *s, const struct explainer *of, size_t most, const char *purpose,
                 struct error *e) MUST_USE;
 void scorer_close(struct scorer *s);
 /* *sum: the sum of log p of the last `outputs` of ids [inputs + 1]. */

@@ -178,6 +178,39 @@ static int read_answer(int32_t **id, size_t *inputs, size_t *total, struct expla
     return 0;
 }
 
+/* Reads it with a blank before it, too, and takes the likelier. What cannot be read so is not
+ * tried. */
+static int try_blank(int32_t **id, size_t inputs, size_t *total, struct explainer *x,
+                     const struct question *like, const char *where, const char *prompt,
+                     const char *answer, struct error *e)
+{
+    struct error unused;
+    int32_t *spaced_id = NULL;
+    size_t spaced_inputs = 0, spaced_total = 0;
+    char *spaced;
+    int rc = 0, taken;
+
+    if (asprintf(&spaced, " %s", answer) < 0)
+        return fail(e, "%s: out of memory", where);
+    if (read_answer(&spaced_id, &spaced_inputs, &spaced_total, x, where, prompt, spaced, &unused) ==
+            0 &&
+        check_limit(like, x, spaced_total - 1, &unused) == 0 &&
+        (rc = explain_choose_blank(&taken, x, *id, *total, spaced_id, spaced_total, inputs, e)) ==
+            0) {
+        if (taken) {
+            int32_t *plain = *id;
+
+            *id = spaced_id;
+            *total = spaced_total;
+            spaced_id = plain;
+        }
+        rc = explain_tell_blank(x, answer, taken, e);
+    }
+    free(spaced);
+    free(spaced_id);
+    return rc;
+}
+
 int questions_add_answer(struct questions *q, struct explainer *x, const struct question *like,
                          const char *where, const char *prompt, const char *answer, struct error *e)
 {
@@ -189,6 +222,8 @@ int questions_add_answer(struct questions *q, struct explainer *x, const struct 
         return -1;
     if (inputs == 0 || check_limit(like, x, total - 1, e) != 0)
         rc = inputs ? -1 : fail(e, "%s: has no token (expected at least one input)", where);
+    else if (explain_may_take_blank(x, prompt, answer))
+        rc = try_blank(&id, inputs, &total, x, like, where, prompt, answer, e);
     /* of one token there is no sum */
     for (size_t k = total - inputs > 1 ? 0 : 1; k <= total - inputs && rc == 0; k++) {
         struct question *next = questions_add(q, like, e);
@@ -256,6 +291,12 @@ int questions_read(struct questions *q, struct explainer *x, struct error *e)
         named_find(&like.against, x, path, "--against", o->against, 1, e) != 0 ||
         (o->prompts ? questions_of_prompts(q, x, &like, e) : read_one_text(q, x, &like, e)) != 0)
         return -1;
+    explain_close_blank(x);
+    if (x->blanks_tried)
+        progress_message(x->progress,
+                         "answers tried with and without a blank before them: %zu; the likelier is "
+                         "taken, and explain.jsonl has it",
+                         x->blanks_tried);
     for (size_t i = 0; i < q->count; i++)
         most = q->item[i].count > most ? q->item[i].count : most;
     model_tell_length(x->decoder, most, x->progress);

@@ -8,9 +8,11 @@
 
 enum { PIECE = 2048 /* inputs at once: fixed, so that results do not depend on memory */ };
 
-int scorer_open(struct scorer *s, const struct explainer *of, size_t most, struct error *e)
+int scorer_open(struct scorer *s, const struct explainer *of, size_t most, const char *purpose,
+                struct error *e)
 {
     *s = (struct scorer){.of = of,
+                         .purpose = purpose,
                          .retains = score_retains(of->decoder),
                          .most = most,
                          .id = malloc(most * sizeof *s->id),
@@ -66,7 +68,7 @@ static int fit(struct scorer *s, size_t inputs, size_t outputs, struct error *e)
     s->engine = engine_create(s->of->kernels, s->of->decoder, &request, e);
     if (!s->engine)
         return -1;
-    progress_message(s->of->progress, "%s, with parts left out: %s", s->of->argument->name,
+    progress_message(s->of->progress, "%s, %s: %s", s->of->argument->name, s->purpose,
                      memory_plan_text(text, engine_plan(s->engine)));
     return 0;
 }

@@ -25,7 +25,7 @@ struct reading {
     int over; /* the next token is of another unit */
 };
 
-static int is_white(char c)
+int is_white(char c)
 {
     return c && strchr(" \t\n\r\v\f", c);
 }
