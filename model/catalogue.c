@@ -62,7 +62,6 @@ static const struct refusal refusals[] = {
     {"gemma3n_text", "its layers predict and correct several residual streams"},
     {"gemma4_assistant", DRAFTS},
     {"gemma4_unified_assistant", DRAFTS},
-    {"gemma4_unified_text", HEAD_SIZES},
     {"git", OTHER_INPUTS},
     {"granitemoehybrid", STATES},
     {"hrm_text", "its layers are run several times over, in cycles"},

@@ -207,22 +207,17 @@ static int read_sides(struct decoder *d, const char *prefix, double epsilon, int
     return 0;
 }
 
-static int finish_gemma4(struct decoder *d, struct error *e)
+/* Scores, factors of layers, and what there is no code for. */
+static int finish_unified(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
     const char *prefix = family_prefix(d, "model.", "embed_tokens.weight"), *both_ways;
-    double epsilon;
-    long width, vocabulary;
     if (config_real_or(c, "final_logit_softcapping", 0, 1e9, 0, &d->head_soft_cap, e) ||
-        config_real_or(c, "rms_norm_eps", 0, 1, 1e-6, &epsilon, e) ||
-        config_int_or(c, "hidden_size_per_layer_input", 0, 1 << 16, 256, &width, e) ||
         config_string_or(c, "use_bidirectional_attention", "vision", &both_ways, e) ||
-        family_only(d, "enable_moe_block", 0, 0, e) ||
-        config_int_or(c, "vocab_size_per_layer_input", 1, 1 << 26, 262144, &vocabulary, e) ||
-        (width && read_sides(d, prefix, epsilon, (int)width, vocabulary, e)))
+        family_only(d, "enable_moe_block", 0, 0, e))
         return -1;
     if (strcmp(both_ways, "vision") != 0) /* without images it has no effect */
-        return fail(e, "%s: use_bidirectional_attention '%s' is not supported (expected null)",
+        return fail(e, "%s: use_bidirectional_attention '%s' is not supported (expected vision)",
                     config_path(c), both_ways);
     for (int l = 0; l < d->layers; l++) {
         struct block *b = &d->blocks[l];
@@ -240,36 +235,51 @@ static int finish_gemma4(struct decoder *d, struct error *e)
     return 0;
 }
 
-static const struct layout gemma4_text = {
-    LLAMA(1e-6),
-    .names = {LLAMA_FRAME, FOUR_NORMS, SPLIT, OUTPUT, GATED, QK_NORMS},
-    .head_norms = YES,
-    .head_size_absent = 256,
-    ACTIVATION("hidden_activation", "gelu_pytorch_tanh"),
-    BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
-    .rope = {ROTARY_WHOLE, .by_kind = 1, .proportional = 1, .theta_default = 1e4,
-             .local_theta_default = 1e4},
-    .turned = TURNED_BY_KIND,
-    BUT_EVERY(6, 512),
-    .full_heads = full_heads,
-    .share = share_keys,
-    .keys_are_values = KEY("attention_k_eq_v"),
-    .values_normed = 1,
-    .wide_sharers = KEY("use_double_wide_mlp"),
-    .scale_embedding = YES,
-    .scale_rounded = 1,
-    .tied = 1,
-    .defaults = "{\"vocab_size\": 262144, \"hidden_size\": 2304, \"intermediate_size\": 9216, "
-                "\"num_hidden_layers\": 30, \"num_attention_heads\": 8, "
-                "\"num_key_value_heads\": 4, \"max_position_embeddings\": 131072}",
-    .finish = finish_gemma4};
+static int finish_gemma4(struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    double epsilon;
+    long width, vocabulary;
+    if (config_real_or(c, "rms_norm_eps", 0, 1, 1e-6, &epsilon, e) ||
+        config_int_or(c, "hidden_size_per_layer_input", 0, 1 << 16, 256, &width, e) ||
+        config_int_or(c, "vocab_size_per_layer_input", 1, 1 << 26, 262144, &vocabulary, e) ||
+        (width && read_sides(d, family_prefix(d, "model.", "embed_tokens.weight"), epsilon,
+                             (int)width, vocabulary, e)))
+        return -1;
+    return finish_unified(d, e);
+}
+
+#define GEMMA4(window, positions, end) \
+    LLAMA(1e-6), \
+        .names = {LLAMA_FRAME, FOUR_NORMS, SPLIT, OUTPUT, GATED, QK_NORMS}, .head_norms = YES, \
+        .head_size_absent = 256, ACTIVATION("hidden_activation", "gelu_pytorch_tanh"), \
+        BIASES(KEY("attention_bias"), KEY("attention_bias"), NO), \
+        .rope = {ROTARY_WHOLE, .by_kind = 1, .proportional = 1, .theta_default = 1e4, \
+                 .local_theta_default = 1e4}, \
+        .turned = TURNED_BY_KIND, BUT_EVERY(6, window), .full_heads = full_heads, \
+        .share = share_keys, .keys_are_values = KEY("attention_k_eq_v"), .values_normed = 1, \
+        .wide_sharers = KEY("use_double_wide_mlp"), .scale_embedding = YES, .scale_rounded = 1, \
+        .tied = 1, \
+        .defaults = "{\"vocab_size\": 262144, \"hidden_size\": 2304, " \
+                    "\"intermediate_size\": 9216, \"num_hidden_layers\": 30, " \
+                    "\"num_attention_heads\": 8, \"num_key_value_heads\": 4, " \
+                    "\"max_position_embeddings\": " positions "}", \
+        .finish = end
+
+static const struct layout gemma4_text = {GEMMA4(512, "131072", finish_gemma4)};
+/* Without inputs by layer. */
+static const struct layout gemma4_unified_text = {GEMMA4(1024, "262144", finish_unified)};
 
 /* of experts, if enable_moe_block is true, which is refused */
 static const char *const harmless[] = {"moe_intermediate_size", "num_experts",
                                        "output_router_logits", "top_k_experts", NULL};
 static const char *const nullable[] = {"per_layer_config", "num_global_key_value_heads",
                                        "use_bidirectional_attention", NULL};
+static const char *const unified_nullable[] = {"per_layer_config", "num_global_key_value_heads",
+                                               NULL};
 
 const struct family families_gemma4[] = {{ROW(gemma4_text), .harmless = harmless,
                                           .nullable = nullable},
+                                         {ROW(gemma4_unified_text), .harmless = harmless,
+                                          .nullable = unified_nullable},
                                          {.name = NULL}};

@@ -605,6 +605,12 @@ FAMILY_CASES = [
                "the last 3 layers read the keys and values of layers 2 and 1; inputs by layer of 6; MLPs twice as wide there; the last of layer_types changed to full; global_head_dim; "
                "default rotations; untied head; bf16 weights", length=LONG, stored=BF16,
                rewrite=as_published_gemma4(global_head_dim=8)),
+    FamilyCase("gemma4-unified-text", "gemma4_unified_text",
+               gated(num_hidden_layers=4, head_dim=6, global_head_dim=10, num_global_key_value_heads=1, attention_k_eq_v=True, sliding_window=9, num_kv_shared_layers=2,
+                     use_double_wide_mlp=True, final_logit_softcapping=2.5, rope_parameters=None,
+                     layer_types=["sliding_attention", "full_attention", "sliding_attention", "full_attention"]),
+               "as gemma4-text without inputs by layer: heads of 10 without windows, of 6 in a window of 9; keys are values; the last 2 layers read those of the first 2; "
+               "MLPs twice as wide there; soft cap 2.5; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("minicpm", "granite",
                gated(rms_norm_eps=3e-2, embedding_multiplier=5, residual_multiplier=0.9 / 2 ** 0.5, attention_multiplier=0.5, logits_scaling=16 / 6),
                "scale_emb 5, scale_depth 0.9 of 2 layers, dim_model_base 6 of 16: a granite with these multipliers; bf16 weights", length=LONG, stored=BF16, rewrite=as_minicpm),

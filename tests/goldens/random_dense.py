@@ -550,3 +550,9 @@ def draw_gemma4_text(d, layers, length):
     if d.chance(0.7):
         put_rotations(d, config)
     return biased(d, config, "attention_bias")
+
+
+def draw_gemma4_unified_text(d, layers, length):
+    config = draw_gemma4_text(d, layers, length)
+    del config["hidden_size_per_layer_input"], config["vocab_size_per_layer_input"]
+    return config
