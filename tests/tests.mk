@@ -53,7 +53,7 @@ CHOSEN  := $(if $(ONLY),\
   $(patsubst %.c,$(BUILD)/%,$(sort $(foreach o,$(ONLY),$(call named,$(o))))),$(TESTS))
 # some once more, on other instruction sets and with fewer threads; under sanitizers our own kernels
 # without vectors alone, for oneDNN is not instrumented
-AGAIN    = $(if $(asan),REACH_ISA=generic:$(BUILD)/tests/t-kernels-cpu,\
+AGAIN    = $(if $(ASAN),REACH_ISA=generic:$(BUILD)/tests/t-kernels-cpu,\
   $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,\
   $(foreach t,kernels-sets kernels-cpu model-goldens,$(v):$(BUILD)/tests/t-$(t))) \
   OMP_THREAD_LIMIT=1:$(BUILD)/tests/t-kernels-cpu)

@@ -244,6 +244,23 @@ int questions_add_answer(struct questions *q, struct explainer *x, const struct 
     return rc;
 }
 
+/* The answer to a text, whose bytes have no zero behind them. */
+static int add_answer_to(struct questions *q, struct explainer *x, const struct question *like,
+                         const struct text *text, struct error *e)
+{
+    const char *where = text->name ? text->name : "text";
+    char *prompt;
+    int rc;
+
+    if (memchr(text->bytes, 0, text->size))
+        return fail(e, "%s: has a zero byte (expected text before --answer)", where);
+    if (!(prompt = strndup(text->bytes, text->size)))
+        return fail_memory(e, (double)text->size, where);
+    rc = questions_add_answer(q, x, like, where, prompt, x->options->answer, e);
+    free(prompt);
+    return rc;
+}
+
 /* One text, at each of its --target-positions. */
 static int read_one_text(struct questions *q, struct explainer *x, const struct question *like,
                          struct error *e)
@@ -257,7 +274,7 @@ static int read_one_text(struct questions *q, struct explainer *x, const struct 
     if (read_text(&text, x, e) != 0)
         goto end;
     if (o->answer) {
-        rc = questions_add_answer(q, x, like, text.text.name, text.text.bytes, o->answer, e);
+        rc = add_answer_to(q, x, like, &text.text, e);
         goto end;
     }
     if (!(t = model_text_tokens(&x->reading, &text, x->progress, e)) ||
