@@ -313,53 +313,64 @@ def _rows(of: Table, which: slice | np.ndarray) -> Table:
     return Table(of.kind, {name: column[which] for name, column in of.columns.items()}, notes)
 
 
+def _keys(of: Table) -> list[tuple[Any, ...]]:
+    """Return which target each row is of."""
+    rows = len(next(iter(of.columns.values())))
+    return list(zip(*(of.get(name, np.zeros(rows)) for name in ("prompt", "target_position", "target_id"))))
+
+
 class Explanation(TableOutcome):
     """What predictions depended on, of `explain`: a row for each target and input token, in order, the first token first."""
 
     kinds = ("explain", "units")
 
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        keys = _keys(self.table)
+        self._starts = [i for i, key in enumerate(keys) if i == 0 or key != keys[i - 1]]
+
     @property
     def parts(self) -> list[Explanation]:
         """The explanation of each target in order, by itself; of an answer the sum first, and then its tokens."""
-        keys = list(zip(*(self.get(name, np.zeros(self.rows)) for name in ("prompt", "target_position", "target_id"))))
-        starts = [i for i, key in enumerate(keys) if i == 0 or key != keys[i - 1]]
-        if len(starts) < 2:
-            return [self]
-        parts = []
-        for first, end in zip(starts, starts[1:] + [len(keys)]):
-            part = copy.copy(self)
-            part.tables = {"explain": _rows(self.table, slice(first, end))}
-            if self.units is not None:
-                mine = [key == keys[first] for key in zip(*(self.units[name] for name in ("prompt", "target_position", "target_id")))]
-                part.tables["units"] = _rows(self.units, np.array(mine))
-            parts.append(part)
-        return parts
+        return [self._part(i) for i in range(max(1, len(self._starts)))]
+
+    def _part(self, number: int) -> Explanation:
+        if len(self._starts) < 2:
+            return self
+        first, part = self._starts[number], copy.copy(self)
+        part._starts, part.tables = [0], {"explain": _rows(self.table, slice(first, [*self._starts, self.rows][number + 1]))}
+        units = self.tables.get("units")
+        if units is not None:
+            mine, = _keys(_rows(self.table, slice(first, first + 1)))
+            part.tables["units"] = _rows(units, np.array([key == mine for key in _keys(units)]))
+        return part
 
     @property
     def units(self) -> Table | None:
-        """The words, sentences or lines of by= or leave_out=, a row each: columns of units.csv. With leave_out= `change` is that of
-        log p without the unit, in nats, NaN for one that cannot be left out."""
-        return self.tables.get("units")
+        """The words, sentences or lines of by= or leave_out=, a row each, of several targets of the first: columns of units.csv. With
+        leave_out= `change` is that of log p without the unit, in nats, NaN for one that cannot be left out."""
+        return self._part(0).tables.get("units")
 
     @property
     def rank_correlation(self) -> float:
         """With leave_out=: Spearman's, between the size of the change and the share of the units, of several targets of the first;
         else NaN."""
-        found = self.parts[0].units
+        found = self.units
         values = found["rank_correlation"] if found is not None and "rank_correlation" in found else np.zeros(0)
         return float(next((one for one in values if not math.isnan(one)), math.nan))
 
     @property
     def pieces(self) -> list[str]:
-        """The text of each input token, which together are the whole text: a character of several tokens is that of the last one."""
+        """The text of each input token, of several targets of the first; together they are the whole text: a character of several
+        tokens is that of the last one."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        bytes_ = [spelt_bytes(str(piece)) for piece in self["piece"]]
+        bytes_ = [spelt_bytes(str(piece)) for piece in self._part(0)["piece"]]
         return [decoder.decode(piece, i == len(bytes_)) for i, piece in enumerate(bytes_, 1)]
 
     @property
     def share(self) -> np.ndarray:
-        """The share of each input in the sum of the gradient's norms."""
-        return self["share"]
+        """The share of each input in the sum of the gradient's norms, of several targets of the first."""
+        return self._part(0)["share"]
 
     @property
     def target(self) -> Token | None:
@@ -368,9 +379,9 @@ class Explanation(TableOutcome):
         return next(iter(self._tokens()), None)
 
     @property
-    def others(self) -> list[Token]:
-        """The likeliest other tokens, and with against= that token first."""
-        return self._tokens()[1:]
+    def others(self) -> list[Token] | list[Explanation]:
+        """The likeliest other tokens, and with against= that token first; of several targets the explanations of the others."""
+        return self._tokens()[1:] if len(self._starts) < 2 else self.parts[1:]
 
     def _tokens(self) -> list[Token]:
         found = re.findall(r'"((?:[^"\\]|\\.)*)" \(id (\d+)\)(?:, log p ([^;,]+))?', self.table.notes.get("target", ""))
@@ -381,12 +392,13 @@ class Explanation(TableOutcome):
         return [Token(spelt_bytes(text).decode("utf-8", "replace"), int(one), float(logprob or math.nan)) for text, one, logprob in found]
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of each input over its position, in tokens, from 1, with the tokens' texts if they are few."""
+        """Draw the share of each input of the first target over its position, in tokens, from 1, with the tokens' texts if they are few."""
         what = repr(self.target.text) if self.target else "the prediction"
         ax = new_axes(ax, f"What {what} depended on", "position (tokens)", "share")
-        ax.bar(self["position"], self.share)
-        if self.rows <= TOKENS_NAMED:
-            ax.set_xticks(self["position"], [label(repr(piece)[1:-1]) for piece in self.pieces], rotation=90)
+        position = self._part(0)["position"]
+        ax.bar(position, self.share)
+        if len(position) <= TOKENS_NAMED:
+            ax.set_xticks(position, [label(repr(piece)[1:-1]) for piece in self.pieces], rotation=90)
         return ax
 
     @property
@@ -412,7 +424,7 @@ class Explanation(TableOutcome):
     def _repr_html_(self) -> str:
         parts = self.parts
         left = len(parts) - PARTS_SHOWN
-        return "".join(part._part() for part in parts[:PARTS_SHOWN]) + (paragraph(f"and {left} more: .parts, .page") if left > 0 else "")
+        return "".join(part._one() for part in parts[:PARTS_SHOWN]) + (paragraph(f"and {left} more: .parts, .page") if left > 0 else "")
 
     def _changes(self) -> str:
         units = self.units
@@ -425,7 +437,7 @@ class Explanation(TableOutcome):
                      number(units["change"][i], 4), f"{100 * units['share'][i]:.2f} %"] for i in best])
                 + ("" if math.isnan(agree) else paragraph(f"Rank correlation (Spearman) of the size of the change with the share: {agree:.2f}.")))
 
-    def _part(self) -> str:
+    def _one(self) -> str:
         tokens = self._tokens()
         best = np.argsort(self["rank"])[:10]
         pieces = self.pieces

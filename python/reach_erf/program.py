@@ -24,7 +24,8 @@ from .errors import ReachError, ReachWarning
 
 Show = Callable[[int, int, str, str], None]  # done, total, unit, what
 
-BAR = re.compile(r"\[[= ]*\] (\d+)/(\d+)  \S+ (\S+)/s  \d+:\d+ left  (.*)", re.S)
+BAR = re.compile(r"\[[= ]*\] (?:(\d+)/(\d+)  \S+ (\S+)/s|(\d+) %)  \d+:\d+ left  (.*)", re.S)
+CLEAR = "\x1b[K"
 MESSAGES = re.compile(  # what the program says of a run that goes as it should; any other line is a warning
     r"^results are in |^resuming: |peak memory |: [\d.]+ [kMGT]?B \(weights |: snapshot |: verified: |^--\w+ .* is taken"
     r"|begin without its beginning-of-text token|more than its configuration has positions for|the newline at its end is left out"
@@ -72,7 +73,7 @@ class _Lines:
         self._show, self._rest = show, b""
 
     def take(self, data: bytes) -> None:
-        *whole, self._rest = re.split(rb"[\r\n]|\x1b\[K", self._rest + data)
+        *whole, self._rest = re.split(rb"(?<=[\r\n])|(?<=\x1b\[K)", self._rest + data)
         for line in whole:
             self._line(line.decode("utf-8", "replace"))
 
@@ -80,11 +81,13 @@ class _Lines:
         self.take(b"\n")
 
     def _line(self, line: str) -> None:
-        bar = BAR.fullmatch(line)
-        if bar and self._show:
-            self._show(int(bar[1]), int(bar[2]), bar[3], bar[4])
-        if line.strip() and not bar:
-            self.lines.append(line)
+        """A bar is what the rest of its line is cleared after; one of a single unit is in percent."""
+        text = line.rstrip("\r\n")
+        if not line.endswith(CLEAR):
+            self.lines += [text] if text.strip() else []
+        elif self._show and (bar := BAR.fullmatch(text.removesuffix(CLEAR))):
+            done, total, unit = (int(bar[4]), 100, "%") if bar[4] else (int(bar[1]), int(bar[2]), bar[3])
+            self._show(done, total, unit, bar[5])
 
 
 def _terminal() -> tuple[int, int] | None:

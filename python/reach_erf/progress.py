@@ -60,6 +60,9 @@ def shown(progress: Progress) -> Iterator[Callable[[int, int, str, str], None] |
 
     def show(done: int, total: int, unit: str, what: str) -> None:
         nonlocal bar
+        if bar is not None and bar.total != total:
+            bar.close()
+            bar = None
         if bar is None:
             bar = _bar(total, unit, what)
         bar.set_description(what, refresh=False)

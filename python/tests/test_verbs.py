@@ -270,6 +270,25 @@ class Runs(Verbs):
             reach.erf(ALIBI, text=TEXT, **SHORT)  # not a terminal
         self.assertEqual(said.getvalue(), "")
 
+    def test_progress_is_no_warning(self):
+        """Bars of segments, of a single unit and of trf, cut anywhere; the lines in their place where there is no terminal."""
+        fake = self.scratch / "reach"
+        bars = r"\r[===      ] 11 %%  0:04 left  tinyllama\033[K\r\033[K\r[= ] 3/69  2.1 segments/s  0:31 left  a\033[K\rreach trf: head 3\033[K\r\033[K"
+        lines = r"reach trf: 12 of 69 segments, 14 min left\nreach trf: 11 %%, 4 s left\nreach trf: 1 of 2 heads\n"
+        for terminal, said in ((True, bars), (False, lines)):
+            seen = []
+            fake.write_text(f"#!/bin/sh\nprintf '{said}' >&2\nexec {REACH} \"$@\"\n")
+            fake.chmod(0o755)
+            for progress in (False, lambda *done: seen.append(done)):
+                with self.subTest(said), contextlib.ExitStack() as stack:
+                    stack.enter_context(warnings.catch_warnings())
+                    warnings.simplefilter("error")
+                    if not terminal:
+                        stack.enter_context(mock.patch("pty.openpty", side_effect=OSError))
+                    found = reach.trf("-t", heads=1, program=fake, progress=progress)
+                    self.assertNotIn("\033", "".join(found.messages))
+            self.assertEqual(seen, [(11, 100), (3, 69)] if terminal else [])
+
     def test_ctrl_c_keeps_what_there_is(self):
         before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs the tests in the background
         self.addCleanup(signal.signal, signal.SIGINT, before)
@@ -497,6 +516,33 @@ class Shown(Verbs):
         answer = reach.explain(ALIBI, prompt="import os", answer="\nimport sys").parts
         self.assertEqual((answer[0].target.id, answer[0].target.text), (-1, "\nimport sys"))
         self.assertAlmostEqual(answer[0].target.logprob, sum(part.target.logprob for part in answer[1:]), places=5)
+
+    def test_the_first_of_several_targets(self):
+        """Shares, pieces and figure are of one target: of an answer the whole, of several the first; the others are each their own."""
+        prompts = self.scratch / "prompts.jsonl"
+        prompts.write_text('{"prompt": "import os"}\n{"prompt": "def add(self", "answer": " child"}\n')
+        for arguments, first, texts in (
+                ({"prompt": "import os", "answer": "\nimport sys"}, {"answer": "\nimport sys"}, ["import os", "import os\n"]),
+                ({"prompt": "import os", "targets": 3, "leave_out": "word"}, {"leave_out": "word"}, ["import os"] * 2),
+                ({"prompts": prompts}, {}, ["def add(self"] * 2)):
+            with self.subTest(arguments):
+                found = reach.explain(ALIBI, **arguments)
+                alone = reach.explain(ALIBI, prompt="import os", **first)
+                self.assertEqual(("".join(found.pieces), found.target.text), ("import os", alone.target.text))
+                np.testing.assert_allclose(found.share, alone.share, rtol=1e-5)
+                self.assertAlmostEqual(found.share.sum(), 1, places=9)
+                if "leave_out" in arguments:
+                    self.assertAlmostEqual(found.units["share"].sum(), 1, places=9)
+                self.assertEqual(len(found.others), len(found.parts) - 1)
+                self.assertEqual(["".join(one.pieces) for one in found.others[:2]], texts)
+                for one in found.others:
+                    self.assertAlmostEqual(one.share.sum(), 1, places=9)
+                if find_spec("matplotlib"):
+                    from matplotlib.figure import Figure
+
+                    for one in (found, *found.others):
+                        bars = one.plot(Figure().add_subplot()).patches
+                        self.assertEqual([bar.get_height() for bar in bars], one.share.tolist())
 
     def test_explanation(self):
         found = reach.explain(ALIBI, prompt="def add(self, child):", against="return")
