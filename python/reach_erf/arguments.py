@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
@@ -85,6 +86,12 @@ def token_ids(value: Any) -> np.ndarray:
     return ids.astype(np.int64)
 
 
+def string(value: Any, name: str, also: type | tuple[type, ...] = ()) -> None:
+    """Refuse a value that is given and neither a string nor one of `also`: str() of it would be another text."""
+    if value is not None and value is not False and (isinstance(value, bool) or not isinstance(value, (str, also) if also else str)):
+        raise ReachError(f"{name} is {type(value).__name__} (expected a string{', or the id of a token' if also else ''})")
+
+
 @dataclass
 class Call:
     """One call of the program: how models that live in memory are written, and a temporary folder for that, once it is needed."""
@@ -95,6 +102,8 @@ class Call:
     ignore: Sequence[str] = ()
     _folder: Any = field(default=None, init=False)
     _taken: set[str] = field(default_factory=set, init=False)
+    written: dict[str, str] = field(default_factory=dict, init=False)
+    """What the files and folders in the temporary folder are called in messages."""
 
     def __enter__(self) -> Call:
         return self
@@ -115,9 +124,29 @@ class Call:
         if tokens is None:
             return found
         if not is_path(tokens):
-            ids, tokens = token_ids(tokens), self.scratch / "tokens.npy"
+            ids, tokens = token_ids(tokens), self._named("tokens.npy", "tokens")
             np.save(tokens, ids)
         return found + [f"--tokens={path}" for path in paths(tokens, "tokens")]
+
+    def _named(self, file: str, name: str) -> Path:
+        """A path in the temporary folder, and what it is called in messages."""
+        path = self.scratch / file
+        self.written[str(path)] = name
+        return path
+
+    def prompts(self, value: Any) -> str:
+        """Return the path of a JSONL file of prompts, which is written for a list of dicts."""
+        if isinstance(value, (str, os.PathLike)):
+            return os.fsdecode(value)
+        if not isinstance(value, (list, tuple)) or not value or not all(isinstance(one, Mapping) for one in value):
+            raise ReachError(f"prompts is {type(value).__name__} (expected a path, or a list of dicts, each "
+                             '{"prompt": "..."} and what `reach explain --prompts` takes besides)')
+        path = self._named("prompts.jsonl", "prompts")
+        try:
+            path.write_text("".join(json.dumps(dict(one)) + "\n" for one in value), encoding="utf-8")
+        except (TypeError, ValueError) as error:
+            raise ReachError(f"prompts: {error} (expected texts and numbers)") from None
+        return str(path)
 
     def models(self, given: Sequence[Any]) -> list[str]:
         """Return the operands for models: paths, names in the cache, models in memory, lists of these, or {name: model}."""
@@ -156,7 +185,7 @@ class Call:
 
     def _written(self, model: Any, name: str) -> Path:
         """The folder that a model in memory is written to."""
-        folder = self.scratch / f"model-{len(self._taken)}"
+        folder = self._named(f"model-{len(self._taken)}", name)
         model = _unwrapped(model)
         if self.names is not None:
             if not hasattr(model, "state_dict"):

@@ -18,7 +18,7 @@ import tty
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from .errors import ReachError, ReachWarning
 
@@ -178,10 +178,17 @@ def _encoded(arguments: Sequence[str]) -> list[bytes]:
         raise ReachError(f"{error.object[:40]!r}: an argument is not Unicode text: {error.reason}") from None
 
 
+def named(text: str, names: Mapping[str, str] | None) -> str:
+    """Return a text with the names of paths in place of them, the longest path first."""
+    for path in sorted(names or (), key=len, reverse=True):
+        text = text.replace(path, (names or {})[path])
+    return text
+
+
 def run(arguments: Sequence[str], *, program: str | os.PathLike[str] | None = None, given: bytes = b"",
-        show: Show | None = None, unsaid: str = "") -> Done:
+        show: Show | None = None, unsaid: str = "", names: Mapping[str, str] | None = None) -> Done:
     """Run the program until it ends, and return what it printed. `given` is its standard input, `unsaid` a pattern of messages that
-    do not concern the caller.
+    do not concern the caller, and `names` what paths of temporary files are called in what it printed.
 
     Raises ReachError with its line if it fails. Its warnings become Python's. Ctrl-C reaches it: it stops after the segments that
     it is at and keeps them where it has a folder for that, and KeyboardInterrupt follows; a second one stops it at once.
@@ -206,6 +213,7 @@ def run(arguments: Sequence[str], *, program: str | os.PathLike[str] | None = No
         lines = _Lines(show)
         out, interrupts = _communicate(process, mine, lines)
     verb = arguments[0]
+    lines.lines = [named(line, names) for line in lines.lines]
     if interrupts:
         raise KeyboardInterrupt(lines.lines[-1] if lines.lines else f"reach {verb}: interrupted")
     if process.returncode:
@@ -215,7 +223,7 @@ def run(arguments: Sequence[str], *, program: str | os.PathLike[str] | None = No
     for line in said:
         if not MESSAGES.search(line):
             warnings.warn(line, ReachWarning, stacklevel=_outside())
-    return Done(out.decode("utf-8", "replace"), [line for line in said if MESSAGES.search(line)], shlex.join(["reach", *arguments]))
+    return Done(named(out.decode("utf-8", "replace"), names), [line for line in said if MESSAGES.search(line)], shlex.join(["reach", *arguments]))
 
 
 def _outside() -> int:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
 from typing import Any, Callable, Mapping, Sequence, TypeVar
 
-from .arguments import Call, option_arguments
+import numpy as np
+
+from .arguments import Call, option_arguments, string
 from .chat import render
 from .errors import ReachError
 from .outcomes import Bias, Explanation, Fit, Info, Outcome, Perplexity, Theory
@@ -28,19 +31,34 @@ UNSAID_OF_CHAT = "has a chat template, and prompts|begin without its beginning-o
 Found = TypeVar("Found", bound=Outcome)
 
 
-def _run(verb: str, arguments: Sequence[str], options: Mapping[str, Any], progress: Progress, program: Any, given: bytes = b"",
-         unsaid: str = "") -> Done:
+LACKS = re.compile(r"(and no tokenizer to read text with|has no chat template) \(expected .*", re.S)
+
+
+def _run(call: Call, verb: str, arguments: Sequence[str], options: Mapping[str, Any], progress: Progress, program: Any,
+         given: bytes = b"", unsaid: str = "") -> Done:
     with shown(progress) as show:
-        return run([verb, *option_arguments(options), *arguments], program=program, show=show, given=given, unsaid=unsaid)
+        try:
+            return run([verb, *option_arguments(options), *arguments], program=program, show=show, given=given, unsaid=unsaid,
+                       names=call.written)
+        except ReachError as error:
+            raise _of_memory(call, error, f"reach {verb}: ") from None
 
 
-def _result(verb: str, read: Callable[[Path], Found], arguments: Sequence[str], options: dict[str, Any], out: Any, progress: Progress,
-            program: Any, given: bytes = b"", unsaid: str = "") -> Found:
+def _of_memory(call: Call, error: ReachError, before: str = "") -> ReachError:
+    """The error, or what a model in memory lacks where it says that there is no tokenizer with it."""
+    name = next((one for one in call.written.values() if str(error).startswith(f"{before}{one}: has")), None)
+    if name is None or call.tokenizer is not None:
+        return error
+    return ReachError(LACKS.sub(r"\1 (expected tokenizer=, the tokenizer of the model in memory, or tokens= with token ids)", str(error)))
+
+
+def _result(call: Call, verb: str, read: Callable[[Path], Found], arguments: Sequence[str], options: dict[str, Any], out: Any,
+            progress: Progress, program: Any, given: bytes = b"", unsaid: str = "") -> Found:
     """Run a verb that writes a folder: `out`, or a temporary one that goes with the result."""
     owned = tempfile.mkdtemp(prefix="reach-") if out is None else None
     folder = Path(owned, verb) if owned else Path(os.path.abspath(out))
     try:
-        done = _run(verb, ["-o", str(folder), *arguments], options, progress, program, given, unsaid)
+        done = _run(call, verb, ["-o", str(folder), *arguments], options, progress, program, given, unsaid)
         found = read(folder)
     except BaseException:
         if owned:
@@ -79,7 +97,7 @@ def erf(*models: Any, text: Any = None, tokens: Any = None, tokenizer: Any = Non
     Raises ReachError with the program's line.
     """
     with Call(tokenizer, names, config, ignore) as call:
-        return _result("erf", read_erf, [*call.texts(text, tokens), *call.models(models)], _drawn(options), out, progress, program)
+        return _result(call, "erf", read_erf, [*call.texts(text, tokens), *call.models(models)], _drawn(options), out, progress, program)
 
 
 def ppl(*models: Any, text: Any = None, tokens: Any = None, tokenizer: Any = None, names: Mapping[str, Source] | None = None,
@@ -100,14 +118,19 @@ def ppl(*models: Any, text: Any = None, tokens: Any = None, tokenizer: Any = Non
                 shutil.copy(options["per_token"], folder)
             return Perplexity(folder)
 
-        return _result("ppl", read, [*call.texts(text, tokens), *call.models(models)], _drawn(options), out, progress, program)
+        return _result(call, "ppl", read, [*call.texts(text, tokens), *call.models(models)], _drawn(options), out, progress, program)
 
 
-def _chat(model: str, messages: Sequence[Mapping[str, Any]], chat: Mapping[str, Any] | None, options: dict[str, Any],
+def _chat(call: Call, model: str, messages: Sequence[Mapping[str, Any]], chat: Mapping[str, Any] | None, options: dict[str, Any],
           program: Any) -> str:
     """Messages as a prompt, in which the template decides whether there is a beginning-of-text token: `options` says so."""
-    found = json.loads(run(["info", "--chat", "--json", model], program=program).text)
-    prompt = render(found, messages, chat, model)
+    found = json.loads(run(["info", "--chat", "--json", model], program=program, names=call.written).text)
+    path = model.rpartition("=")[2]
+    model = call.written.get(path, model)
+    try:
+        prompt = render(found, messages, chat, model)
+    except ReachError as error:
+        raise _of_memory(call, error) from None
     begin = next((one["text"] for one in found["special_tokens"] if one["name"] == "bos_token"), None)
     if options.setdefault("bos", "never") not in ("never", None) and begin and prompt.startswith(begin):
         raise ReachError(f"{model}: its chat template writes {begin} itself (expected messages= without bos={options['bos']!r})")
@@ -127,9 +150,19 @@ def explain(model: Any, /, *, prompt: str | None = None, messages: Sequence[Mapp
     the template is given: {"tools": [...], "enable_thinking": False}, and chat_template, a name or a template.
 
     The model, `text`, `tokens`, `out`, `progress` and `program` are as in `erf`. The model may also be a result of `erf`, or its
-    folder, with segment=N, from 1. `options` are those of `reach explain --help`, such as against=" no", bos="always".
+    folder, with segment=N, from 1. `options` are those of `reach explain --help`, such as against=" no", bos="always". prompts= takes
+    a path, or a list of dicts: [{"prompt": "...", "answer": "...", "id": "..."}, ...].
     """
     with Call(tokenizer, names, config, ignore) as call:
+        string(prompt, "prompt")
+        string(options.get("answer"), "answer")
+        for name in ("target", "against"):
+            string(options.get(name), name, (int, np.integer))
+        for name in ("by", "leave_out"):
+            if options.get(name) is True:
+                raise ReachError(f'{name} is True (expected "word", "sentence" or "line")')
+        if options.get("prompts") is not None:
+            options["prompts"] = call.prompts(options["prompts"])
         given, arguments = b"", call.texts(text, tokens)
         if isinstance(model, Result):
             model = model.folder
@@ -137,14 +170,14 @@ def explain(model: Any, /, *, prompt: str | None = None, messages: Sequence[Mapp
         if messages is not None:
             if prompt is not None or arguments:
                 raise ReachError("messages and prompt, text or tokens are both given (expected one of them)")
-            prompt = _chat(operands[0], messages, chat, options, program)
+            prompt = _chat(call, operands[0], messages, chat, options, program)
         elif chat is not None:
             raise ReachError("chat is given without messages (expected both, or neither)")
         if prompt is not None:
             inline = prompt != "-" and len(prompt) < 10_000
             given = b"" if inline else (prompt + "\n").encode("utf-8", "surrogateescape")  # the program leaves this newline out
             arguments.append(f"--prompt={prompt}" if inline else "--prompt=-")
-        return _result("explain", Explanation, [*arguments, *operands], options, out, progress, program, given,
+        return _result(call, "explain", Explanation, [*arguments, *operands], options, out, progress, program, given,
                        UNSAID_OF_CHAT if messages is not None else "")
 
 
@@ -157,7 +190,7 @@ def trf(*formulas: Any, out: str | os.PathLike[str] | None = None, progress: Pro
     explain=True (the proofs are in result.text).
     """
     with Call() as call:
-        return _result("trf", Theory, _after(call.formulas(formulas)), _drawn(options), out, progress, program)
+        return _result(call, "trf", Theory, _after(call.formulas(formulas)), _drawn(options), out, progress, program)
 
 
 def fit(formula: Any, /, *, out: str | os.PathLike[str] | None = None, progress: Progress = None,
@@ -169,7 +202,7 @@ def fit(formula: Any, /, *, out: str | os.PathLike[str] | None = None, progress:
     if isinstance(formula, Result) and formula.folder:
         formula = formula.folder / "curve.csv"
     with Call() as call:
-        return _result("fit", Fit, _after(call.formulas([formula])), _drawn(options), out, progress, program)
+        return _result(call, "fit", Fit, _after(call.formulas([formula])), _drawn(options), out, progress, program)
 
 
 def bias(*formulas: Any, out: str | os.PathLike[str] | None = None, progress: Progress = None,
@@ -179,7 +212,7 @@ def bias(*formulas: Any, out: str | os.PathLike[str] | None = None, progress: Pr
     `options` are those of `reach bias --help`, such as length=2048, heads=8.
     """
     with Call() as call:
-        return _result("bias", Bias, _after(call.formulas(formulas)), _drawn(options), out, progress, program)
+        return _result(call, "bias", Bias, _after(call.formulas(formulas)), _drawn(options), out, progress, program)
 
 
 def info(model: Any, /, *, tokenizer: Any = None, names: Mapping[str, Source] | None = None, config: Mapping[str, Any] | None = None,
@@ -189,7 +222,7 @@ def info(model: Any, /, *, tokenizer: Any = None, names: Mapping[str, Source] | 
     `options` are those of `reach info --help`, such as length=8192, dtype="f64".
     """
     with Call(tokenizer, names, config, ignore) as call:
-        return Info(_run("info", call.models([model]), options, False, program))
+        return Info(_run(call, "info", call.models([model]), options, False, program))
 
 
 def _after(operands: list[str]) -> list[str]:

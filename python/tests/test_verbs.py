@@ -158,6 +158,30 @@ class Numbers(Verbs):
         self.assertEqual("".join(why.pieces), "def add(")
 
 
+    @unittest.skipUnless(torch and find_spec("transformers"), "transformers is not there")
+    def test_a_model_in_memory_goes_by_its_name(self):
+        """What is said of one, also of what it lacks, names the model and the arguments here, and no temporary file."""
+        import transformers
+
+        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(
+            vocab_size=1024, hidden_size=24, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4))
+        with contextlib.redirect_stderr(io.StringIO()), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for call in (lambda: reach.erf(model, text=TEXT, **SHORT), lambda: reach.ppl(model, text=TEXT, context=16),
+                         lambda: reach.explain(model, prompt="a"), lambda: reach.explain({"mine": model}, prompt="a"),
+                         *([lambda: reach.explain(model, messages=[{"role": "user", "content": "a"}])] if find_spec("jinja2") else [])):
+                with self.refused("expected tokenizer=", "tokens= with token ids") as refused:
+                    call()
+                self.assertRegex(refused.message, "(^|: )(llama|mine): has ")
+                self.assertNotIn(str(self.temporary), refused.message)
+            info = reach.info(model)
+            model.config.new_key_of_nobody = 3
+            reach.erf(model, tokens=[[1, 2, 3]])
+        self.assertEqual(info["model"], "llama")
+        self.assertIn("llama/config.json: not understood: new_key_of_nobody", [str(one.message) for one in caught])
+        self.assertNotIn(str(self.temporary), info.text + "".join(info.messages) + "".join(str(one.message) for one in caught))
+
+
 class Arguments(Verbs):
     def test_options(self):
         for options, expected in (
@@ -197,6 +221,16 @@ class Arguments(Verbs):
             (lambda: reach.trf("-t\ud800"), "an argument is not Unicode text"),
             (lambda: reach.trf("-t", set={"p": "x" * 300_000}), "cannot be started: Argument list too long"),
             (lambda: reach.trf("-t", program="no-such-reach"), "no-such-reach: there is no such program"),
+            *[(lambda name=name, value=value: reach.explain(ALIBI, **{"prompt": "a", name: value}),
+               f"{name} is {type(value).__name__} (expected a string")
+              for name in ("prompt", "answer", "target", "against") for value in (["a", "b"], b"a", 3.5, True)],
+            (lambda: reach.explain(ALIBI, prompt=3), "prompt is int (expected a string)"),
+            (lambda: reach.explain(ALIBI, prompt="a", answer=3), "answer is int (expected a string)"),
+            (lambda: reach.explain(ALIBI, text=b"a"), "text is bytes (expected a path, or a list of paths)"),
+            (lambda: reach.explain(ALIBI, prompt="a", leave_out=True), 'leave_out is True (expected "word", "sentence" or "line")'),
+            (lambda: reach.explain(ALIBI, prompts=["a", "b"]), 'prompts is list (expected a path, or a list of dicts, each {"prompt": "..."}'),
+            (lambda: reach.explain(ALIBI, prompts=[{"prompt": b"a"}]), "prompts: Object of type bytes is not JSON serializable"),
+            (lambda: reach.explain(ALIBI, prompts=[{"answer": "b"}]), "reach explain: prompts: line 1"),
             (lambda: reach.explain(ALIBI), "nothing to explain is given"),
             (lambda: reach.info(self.scratch), "reach info: "),
         ):
@@ -230,6 +264,17 @@ class Arguments(Verbs):
                 found = reach.explain(ALIBI, prompt=prompt)
                 self.assertEqual("".join(found.pieces), prompt)
                 self.assertAlmostEqual(found.share.sum(), 1, delta=1e-9)
+
+    def test_prompts_as_dicts(self):
+        prompts = [{"id": "one", "prompt": "import os\n"}, {"prompt": "naïve 🙂\u2028x", "target": 264}]
+        for given in (prompts, tuple(prompts)):
+            found = reach.explain(ALIBI, prompts=given)
+            self.assertEqual(["".join(part.pieces) for part in found.parts], [one["prompt"] for one in prompts])
+            self.assertEqual([part["prompt"][0] for part in found.parts], ["one", "2"])
+            self.assertEqual(found.parts[1].target.id, 264)
+        for part, prompt in zip(found.parts, prompts):
+            alone = reach.explain(ALIBI, **{name: value for name, value in prompt.items() if name != "id"})
+            np.testing.assert_allclose(part.share, alone.share, rtol=1e-5)
 
     def test_pieces(self):
         for spelt, text in (("a", b"a"), (r"\n\t\r\\n", b"\n\t\r\\n"), (r"\x1B", b"\x1b"), (r"\u202E", "\u202e".encode()), (r"\xE2", b"\xe2"),
