@@ -34,4 +34,4 @@ ln -s "$root/examples" examples
 "$folder/env/bin/python" "$root/python/tests/run_notebook.py" python/examples/tour.ipynb
 cd "$root/python/tests"
 REACH=$("$folder/env/bin/python" -c 'import reach_erf; print(reach_erf.find_program())') \
-    "$folder/env/bin/python" -B -m unittest test_verbs
+    "$folder/env/bin/python" -B -m unittest test_verbs test_explain

@@ -8,6 +8,7 @@ import io
 import math
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -307,6 +308,25 @@ def spelt_bytes(piece: str) -> bytes:
     return out + piece[at:].encode()
 
 
+UNIT_MOST = 60  # characters of a word, sentence or line in a sentence
+
+
+def _decoded(piece: Any) -> str:
+    """Return the text of a piece as explain.csv spells it."""
+    return spelt_bytes(str(piece)).decode("utf-8", "replace")
+
+
+def _in_sentence(unit: str) -> str:
+    """Return a unit as the program quotes it: with signs for line ends and tabs, and cut."""
+    text = re.sub(r"\r\n|\n", "\u21b5", unit).replace("\t", "\u21e5")
+    return text if len(text) <= UNIT_MOST else text[:UNIT_MOST] + "\u2026"
+
+
+def _percent(logprob: float) -> str:
+    """Return p as a table shows it, of its logarithm."""
+    return "" if math.isnan(logprob) else f"{100 * math.exp(logprob):.3g} %"
+
+
 def _rows(of: Table, which: slice | np.ndarray) -> Table:
     """Return some rows of a table, of one target: without the note on the first."""
     notes = {name: note for name, note in of.notes.items() if name != "target"}
@@ -387,33 +407,76 @@ class Explanation(TableOutcome):
         found = re.findall(r'"((?:[^"\\]|\\.)*)" \(id (\d+)\)(?:, log p ([^;,]+))?', self.table.notes.get("target", ""))
         if not found and self.rows and "target_id" in self:
             one = int(self["target_id"][0])
-            text = spelt_bytes(str(self["target"][0])).decode("utf-8", "replace") if "target" in self else ""
+            text = _decoded(self["target"][0]) if "target" in self else ""
             return [Token(text, one, float(self["target_logprob"][0]))]
-        return [Token(spelt_bytes(text).decode("utf-8", "replace"), int(one), float(logprob or math.nan)) for text, one, logprob in found]
+        return [Token(_decoded(text), int(one), float(logprob or math.nan)) for text, one, logprob in found]
+
+    def _given(self, *options: str) -> str:
+        """The value that the command gives one of the options; empty: none."""
+        try:
+            words = shlex.split(self.command)
+        except ValueError:  # not a command of the program
+            return ""
+        for word, after in zip(words, [*words[1:], ""]):
+            name, equals, value = word.partition("=")
+            if name in options:
+                return value if equals else after
+        return ""
+
+    def _against(self) -> str:
+        """The text that the target is compared with, quoted; empty: none. Of several targets it is as the command gives it."""
+        named = re.search(r'; against ("(?:[^"\\]|\\.)*") \(id', self.table.notes.get("target", ""))
+        given = self._given("--against")
+        return named[1] if named else given and f'"{given}"'
+
+    def _shown(self) -> tuple[str, list[str], Table]:
+        """What shares are shown of: token, word, sentence or line, the texts, and the table of which each has a row."""
+        part, units = self._part(0), self.units
+        if units is None:
+            return "token", self.pieces, part.table
+        return self._given("--leave-out", "--by"), [_decoded(text) for text in units["text"]], units
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the share of each input of the first target over its position, in tokens, from 1, with the tokens' texts if they are few."""
-        what = repr(self.target.text) if self.target else "the prediction"
-        ax = new_axes(ax, f"What {what} depended on", "position (tokens)", "share")
-        position = self._part(0)["position"]
-        ax.bar(position, self.share)
-        if len(position) <= TOKENS_NAMED:
-            ax.set_xticks(position, [label(repr(piece)[1:-1]) for piece in self.pieces], rotation=90)
+        """Draw the share of each input of the first target, a token, or with by= or leave_out= a word, sentence or line, over its
+        number, from 1, with their texts if they are few."""
+        unit, texts, of = self._shown()
+        what, against = repr(self.target.text) if self.target else "the prediction", self._against()
+        ax = new_axes(ax, f"What {what}{f', rather than {against},' if against else ''} depended on",
+                      "position (tokens)" if unit == "token" else unit, "share")
+        position = range(1, len(texts) + 1)
+        ax.bar(position, of["share"])
+        if len(texts) <= TOKENS_NAMED:
+            ax.set_xticks(position, [label(repr(text)[1:-1]) for text in texts], rotation=90)
         return ax
 
     @property
     def sentence(self) -> str:
-        """How near the shares are, in words, as the program says it; of several targets for the first."""
-        one = self.parts[0]
-        what = "gradient" if "--attribution" not in self.command else "attribution"
-        best = int(np.argmax(one["rank"] == 1))
-        piece = one["piece"][best]
-        if one.rows == 1:
-            return f'All of the {what} norm comes from the only input, "{piece}".'
-        half, most = (int((one["cumulative"][::-1] > q).argmax()) + 1 for q in (0.5, 0.9))
-        return (f"Half of the summed {what} norm comes from the last {f'{half} ' if half > 1 else ''}of {one.rows} tokens, "
-                + (f"nine tenths from the last {most}" if most != half else "and so do nine tenths")
-                + f'; the largest share, {100 * one.share[best]:.1f} %, is that of "{piece}" at position {best + 1}.')
+        """How near the shares are, in words, as the program says it, and with against= rather than what; of several targets for the
+        first."""
+        unit, texts, of = self._shown()
+        what = "gradient" if self._given("--attribution") in ("", "grad") else "attribution"
+        against = self._against()
+        norm = f"{what} norm{f', rather than {against},' if against else ''}"
+        best = int(np.argmax(of["rank"] == 1))
+        piece = of["piece"][best] if unit == "token" else _in_sentence(texts[best])
+        if len(texts) == 1:
+            said = f'All of the {norm} comes from the only {"input" if unit == "token" else unit}, "{piece}".'
+        else:
+            half, most = (int((of["cumulative"][::-1] > q).argmax()) + 1 for q in (0.5, 0.9))
+            said = (f"Half of the summed {norm} comes from the last {f'{half} ' if half > 1 else ''}of {len(texts)} {unit}s"
+                    + (f", nine tenths from the last {most}" if most != half else ", and so do nine tenths")
+                    + f'; the largest share, {100 * of["share"][best]:.1f} %, is that of "{piece}" at position {best + 1}.')
+        return said + self._change()
+
+    def _change(self) -> str:
+        """With leave_out= a sentence on what happened without each."""
+        unit, texts, of = self._shown()
+        if "change" not in of or np.isnan(of["change"]).all():
+            return ""
+        top, agree = int(np.argmax(of["change_rank"] == 1)), self.rank_correlation
+        return (f' Of all {unit}s left out one at a time, "{_in_sentence(texts[top])}" at position {top + 1} changes log p most, by '
+                f'{of["change"][top]:+.4g}' + ("" if math.isnan(agree) else "; the sizes of the changes and the shares have a rank "
+                                               f"correlation (Spearman) of {agree:.2f}") + ".")
 
     @property
     def page(self) -> Path | None:
@@ -422,32 +485,34 @@ class Explanation(TableOutcome):
         return page if page and page.is_file() else None
 
     def _repr_html_(self) -> str:
-        parts = self.parts
-        left = len(parts) - PARTS_SHOWN
-        return "".join(part._one() for part in parts[:PARTS_SHOWN]) + (paragraph(f"and {left} more: .parts, .page") if left > 0 else "")
+        left, shown, last = max(1, len(self._starts)) - PARTS_SHOWN, "", ""
+        for part in self.parts[:PARTS_SHOWN]:
+            prompt = str(part["prompt"][0]) if "prompt" in part else ""
+            shown += (paragraph(f"Prompt {prompt}", bold=True) if prompt != last else "") + part._one()
+            last = prompt
+        return shown + (paragraph(f"and {left} more: .parts, .page") if left > 0 else "")
 
     def _changes(self) -> str:
         units = self.units
         if units is None or "change" not in units or np.isnan(units["change"]).all():
             return ""
         best = np.argsort(np.where(np.isnan(units["change_rank"]), np.inf, units["change_rank"]), kind="stable")[:10]
-        agree = self.rank_correlation
-        return (table(["position", "left out", "change of log p", "share"], [
-                    [int(units["position"][i]), repr(spelt_bytes(str(units["text"][i])).decode("utf-8", "replace")),
-                     number(units["change"][i], 4), f"{100 * units['share'][i]:.2f} %"] for i in best])
-                + ("" if math.isnan(agree) else paragraph(f"Rank correlation (Spearman) of the size of the change with the share: {agree:.2f}.")))
+        return table(["position", "left out", "change of log p", "share"], [
+            [int(units["unit"][i]), repr(_decoded(units["text"][i])), number(units["change"][i], 4), f"{100 * units['share'][i]:.2f} %"]
+            for i in best])
 
     def _one(self) -> str:
-        tokens = self._tokens()
-        best = np.argsort(self["rank"])[:10]
-        pieces = self.pieces
-        return (shaded(pieces, self.share.tolist(), tokens[0].text if tokens else "")
+        tokens, against = self._tokens(), bool(self._against())
+        unit, texts, of = self._shown()
+        best = np.argsort(of["rank"])[:10]
+        first = ["target", *(["against"] if against else []), "others"]
+        return (shaded(texts, of["share"].tolist(), tokens[0].text if tokens else "")
                 + paragraph(self.sentence)
                 + table(["", "token", "id", "log p", "p"], [
-                    ["target" if i == 0 else "", repr(one.text), one.id, number(one.logprob, 5), number(math.exp(one.logprob), 3)]
-                    for i, one in enumerate(tokens)])
-                + table(["position", "distance", "token", "share"], [
-                    [self["position"][i], self["distance"][i], repr(pieces[i]), f"{100 * self.share[i]:.2f} %"] for i in best])
+                    [first[i] if i < len(first) else "", repr(one.text), one.id if one.id >= 0 else "", number(one.logprob, 5),
+                     _percent(one.logprob)] for i, one in enumerate(tokens)])
+                + table(["position", "distance", unit, "share"], [
+                    [i + 1, len(texts) - 1 - i, repr(texts[i]), f"{100 * of['share'][i]:.2f} %"] for i in best])
                 + self._changes())
 
 

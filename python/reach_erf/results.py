@@ -184,7 +184,7 @@ class Result(Outcome, dict):  # type: ignore[type-arg]
         rows = []
         for model in self.values():
             found = model.erf(main)
-            trained = model.attributes.get("train_length", "")
+            trained = model.attributes.get("train_length", 0) or "-"
             rows.append([model.name, model.attributes["position_encoding"], int((model.status == USED).sum()), _shown(found),
                          f"[{found.lo}, {found.hi}]", *(_shown(model.erf(q)) for q in others), number(np.exp(-model.mean_logprob)),
                          trained])
