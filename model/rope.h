@@ -40,6 +40,13 @@ const char *rope_kind_name(enum rope_kind kind);
 /* The numbers of s->kind, from members of `root` ("rope_scaling"). */
 int rope_read(struct rope_spec *s, struct config *c, const char *root, struct error *e) MUST_USE;
 
+/* The object of a config that holds the settings: rope_scaling, unless it is empty. */
+const char *rope_root(struct config *c);
+/* Scales r, which has the unscaled frequencies of s->base, and fills in the missing numbers of *s.
+ * `where` begins messages: "PATH/config.json: rope_scaling". */
+int rope_scale(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where,
+               struct error *e) MUST_USE;
+
 /* --rope: replaces any scaling of the checkpoint; the result as text. */
 int rope_replace(char *out, size_t size, struct decoder *d, const struct rope_spec *asked,
                  struct error *e) MUST_USE;
