@@ -21,13 +21,14 @@ static int read_exception(int *size, int *kv_heads, struct decoder *d, const cha
     const char *name;
     json_t *value;
     long heads = *kv_heads, head = *size;
-    json_object_foreach((json_t *)(uintptr_t)members, name, value) if (
-        strcmp(name, "head_dim") != 0 &&
-        strcmp(name, "num_key_value_heads") !=
-            0) return fail(e,
-                           "%s: per_layer_config.%.20s.%.40s is not supported (expected head_dim "
-                           "and num_key_value_heads)",
-                           config_path(d->config), layer, name);
+    json_object_foreach((json_t *)(uintptr_t)members, name, value)
+    {
+        if (strcmp(name, "head_dim") != 0 && strcmp(name, "num_key_value_heads") != 0)
+            return fail(e,
+                        "%s: per_layer_config.%.20s.%.40s is not supported (expected head_dim and "
+                        "num_key_value_heads)",
+                        config_path(d->config), layer, name);
+    }
     snprintf(key, sizeof key, "per_layer_config.%.20s", layer);
     (void)config_get(d->config, key);
     snprintf(key, sizeof key, "per_layer_config.%.20s.head_dim", layer);
