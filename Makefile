@@ -126,7 +126,7 @@ APT_PACKAGES := gcc make pkg-config libhdf5-dev libjansson-dev zlib1g-dev libzst
 
 # ---- flags ----
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla \
-  $(WERROR:1=-Werror)
+  -Wformat-security $(WERROR:1=-Werror)
 # under its sanitizers gcc takes &x->mid for x where both are one address, and warns of arrays of
 # FLINT's types; clang warns of loops that it leaves scalar. What gcc defines under
 # AddressSanitizer is defined for clang

@@ -65,9 +65,9 @@ static void the_same_is_printed(void **state)
             snprintf(file, sizeof file, "%s/erf.h5", folder);
             first = resume(lines[i], folder, shown[k]);
             assert_null(strstr(first.err, "is complete"));
-            assert_int_equal(stat(at(file), &before), 0);
+            assert_int_equal(stat(at("%s", file), &before), 0);
             again = resume(lines[i], folder, shown[k]);
-            assert_int_equal(stat(at(file), &after), 0);
+            assert_int_equal(stat(at("%s", file), &after), 0);
             if (strcmp(first.out, again.out) != 0)
                 fail_msg("%s%s:\n%sexpected:\n%s", lines[i], shown[k], again.out, first.out);
             assert_non_null(strstr(again.err, "erf.h5: this run is complete, and nothing is "
