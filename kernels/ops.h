@@ -149,6 +149,48 @@ static inline int attention_kv_width(const struct attention_shape *s)
     return s->kv_heads * (s->head_size + attention_value_size(s));
 }
 
+/* A recurrence of one layer. Each head h carries a state S [key_size, value_size], zero before the
+ * segment, from row to row:
+ *     S_t = e^l_t S_(t-1) + k_t u_t^T     o_t = scale S_t^T q_t + skip v_t
+ * with u_t = step_t v_t (Mamba-2: Dao, Gu 2024), or with `delta` the correction u_t = step_t (v_t -
+ * e^l_t S_(t-1)^T k_t) (gated delta rule: Yang, Kautz, Hatamizadeh 2024). The log decay l_t <= 0
+ * and step_t are numbers of the row and the head, its gates. Query and key are those of key head
+ * floor(h key_heads / heads). */
+struct recurrence {
+    int heads, key_heads; /* key_heads divides heads */
+    int key_size, value_size; /* 1..RECURRENCE_SIZE_MOST */
+    int delta;
+    double scale;
+    const struct weight *skip; /* [heads] as a vector, or NULL: 0 */
+};
+enum { RECURRENCE_SIZE_MOST = 256 };
+/* Numbers of a row: its queries, then keys, then values; and its output. */
+static inline int recurrence_width(const struct recurrence *r)
+{
+    return 2 * r->key_heads * r->key_size + r->heads * r->value_size;
+}
+static inline int recurrence_o_width(const struct recurrence *r)
+{
+    return r->heads * r->value_size;
+}
+/* States of a head that are kept: the one before row 0, RECURRENCE_SPAN, 2 RECURRENCE_SPAN .. of
+ * `keys` rows, and the one behind the last. */
+enum { RECURRENCE_SPAN = 256 };
+static inline size_t recurrence_states(int keys)
+{
+    return ((size_t)keys + RECURRENCE_SPAN - 1) / RECURRENCE_SPAN + 1;
+}
+
+/* How the gates of a recurrence come from numbers a, and b, of the row and the head. With dt = ln(1
+ * + e^(a + bias)), clamped to [low, high] (derivative 0 outside): l = -rate dt, and step is dt, or
+ * with `write` > 0 write / (1 + e^-b). */
+struct gating {
+    const struct weight *rate; /* [heads] as a vector, > 0: e^A_log of checkpoints */
+    const struct weight *bias; /* [heads], or NULL: 0 */
+    double low, high; /* 0 and INFINITY: not clamped */
+    double write; /* 0: there is no b */
+};
+
 /* How a row chooses among experts. Scores s = softmax(logits) or sigma(logits), over all experts
  * (Shazeer et al. 2017); those with the largest s + correction are chosen, the lower number first
  * if two are equal. With groups > 1 (DeepSeek-AI 2024), each of experts / groups neighbours, only
@@ -417,6 +459,30 @@ struct kernels {
                            const struct buffer *kv, const struct buffer *lse,
                            const struct attention *a, const struct weight *sinks, int segments,
                            int queries, int keys, int counted);
+
+    /* -- recurrences -- */
+    /* gates[R, 2 heads], of each row the log decays l, then the steps, from raw[R, heads] = a, or
+     * [R, 2 heads] = a, then b. Both ROLE_RESIDUAL. */
+    void (*gate)(struct kernels *k, struct buffer *gates, const struct buffer *raw,
+                 const struct gating *gating, struct rows rows, int heads);
+    /* d_raw from d_gates; d_raw may be d_gates if there is b. */
+    void (*gate_reverse)(struct kernels *k, struct buffer *d_raw, const struct buffer *d_gates,
+                         const struct buffer *raw, const struct gating *gating, struct rows rows,
+                         int heads);
+    /* o[segments*queries, recurrence_o_width] of the last `queries` of the keys, from
+     * qkv[segments*keys, recurrence_width] and gates[segments*keys, 2 heads] (ROLE_RESIDUAL).
+     * states [segments, heads, recurrence_states(keys), key_size, value_size], ROLE_STATISTIC: the
+     * first of a head is read, the others are written. NULL, for one query alone: begins with zero
+     * and keeps none. */
+    void (*recur)(struct kernels *k, struct buffer *o, struct buffer *states,
+                  const struct buffer *qkv, const struct buffer *gates,
+                  const struct recurrence *recurrence, int segments, int queries, int keys);
+    /* d_qkv and d_gates (overwritten; shaped as qkv and gates) from d_o (as o); states as `recur`
+     * left them, or NULL likewise. */
+    void (*recur_reverse)(struct kernels *k, struct buffer *d_qkv, struct buffer *d_gates,
+                          const struct buffer *d_o, const struct buffer *states,
+                          const struct buffer *qkv, const struct buffer *gates,
+                          const struct recurrence *recurrence, int segments, int queries, int keys);
 
     /* -- the head: from the last hidden rows to log p -- */
     /* On one row per segment: logits = x w^T + bias, soft-capped if soft_cap > 0; logprob[segments]

@@ -65,7 +65,7 @@ static int stores_bf16(const struct kernels *k)
 double roundoff(const struct kernels *k, enum op op)
 {
     int plain = op == OP_EMBED || op == OP_MOVES || op == OP_ROW_NORMS || op == OP_COPY ||
-                op == OP_ROUTE; /* on float alone in every set but f64 */
+                op == OP_ROUTE || op == OP_GATING; /* on float alone in every set but f64 */
     if (!strcmp(k->dtype, "f64"))
         return ldexp(1, -53);
     if (stores_bf16(k))
@@ -101,6 +101,8 @@ static struct outputs run(struct kernels *k, const struct any_case *c, int bound
     case OP_HEAD_ROWS: return run_head_rows(k, &c->head_rows, bounds);
     case OP_JOIN: return run_join(k, &c->join, bounds);
     case OP_JOIN_KEYS: return run_join_keys(k, &c->join_keys, bounds);
+    case OP_RECURRENCE: return run_recurrence(k, &c->recurrence, bounds);
+    case OP_GATING: return run_gating(k, &c->gating, bounds);
     case OP_ROUTE: return run_route(k, &c->route, bounds);
     case OP_MIX: return run_mix(k, &c->mix, bounds);
     case OP_RUNS: return run_runs(k, &c->runs, bounds);
@@ -169,6 +171,20 @@ void describe(char text[300], const struct kernels *k, const struct any_case *c)
         snprintf(rest, left, "join_keys rows %d heads %d of %d, %d shared, values %d",
                  c->join_keys.rows, c->join_keys.heads, c->join_keys.head_size, c->join_keys.shared,
                  c->join_keys.value_size);
+        break;
+    case OP_RECURRENCE:
+        snprintf(rest, left,
+                 "recurrence keys %d queries %d heads %d/%d of %d x %d delta %d states %d decay %g "
+                 "scale %g",
+                 c->recurrence.keys, c->recurrence.queries, c->recurrence.heads,
+                 c->recurrence.key_heads, c->recurrence.key_size, c->recurrence.value_size,
+                 c->recurrence.delta, c->recurrence.states, c->recurrence.decay,
+                 c->recurrence.scale);
+        break;
+    case OP_GATING:
+        snprintf(rest, left, "gating rows %d heads %d bias %d alias %d low %g high %g write %g",
+                 c->gating.rows, c->gating.heads, c->gating.bias, c->gating.alias, c->gating.low,
+                 c->gating.high, c->gating.write);
         break;
     case OP_ROUTE:
         snprintf(rest, left,
@@ -263,6 +279,8 @@ void check_case(const struct any_case *c)
         if (sets[i] == oracle) /* one source with the f32 reference, which is checked below;
                                   t-kernels-reference.c checks its numbers */
             continue;
+        if ((c->op == OP_RECURRENCE || c->op == OP_GATING) && !sets[i]->recur)
+            continue; /* the GPU's sets have none yet */
         if (c->op == OP_ATTENTION && !set_has_heads(sets[i], c->attention.head_size))
             continue;
         struct outputs got = run(sets[i], c, 0);

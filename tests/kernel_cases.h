@@ -22,6 +22,8 @@ enum op {
     OP_HEAD_ROWS,
     OP_JOIN,
     OP_JOIN_KEYS,
+    OP_RECURRENCE,
+    OP_GATING,
     OP_ROUTE,
     OP_MIX,
     OP_RUNS,
@@ -47,6 +49,8 @@ struct any_case {
         struct copy_case copy;
         struct join_case join;
         struct join_keys_case join_keys;
+        struct recurrence_case recurrence;
+        struct gating_case gating;
         struct route_case route;
         struct mix_case mix;
         struct runs_case runs;

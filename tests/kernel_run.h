@@ -98,6 +98,19 @@ struct join_case {
 struct join_keys_case {
     int segments, first, rows, heads, head_size, shared, value_size;
 };
+/* recur and recur_reverse */
+struct recurrence_case {
+    int segments, first, keys, queries, heads, key_heads, key_size, value_size, delta;
+    int states; /* 0: none, with one query; 1: they begin with random numbers */
+    double decay; /* the mean of -l */
+    double scale;
+};
+/* gate and gate_reverse */
+struct gating_case {
+    int segments, first, rows, heads, bias, alias; /* alias: d_raw is d_gates */
+    double low, high, write;
+    double size; /* raw is below 2 size */
+};
 struct route_case {
     int segments, first, rows;
     struct routing routing;
@@ -165,6 +178,10 @@ struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c,
 struct outputs run_join(struct kernels *k, const struct join_case *c, int bounds); /* joined */
 struct outputs run_join_keys(struct kernels *k, const struct join_keys_case *c,
                              int bounds); /* kv, d_own, d_shared */
+struct outputs run_recurrence(struct kernels *k, const struct recurrence_case *c,
+                              int bounds); /* o, d_qkv, d_gates */
+struct outputs run_gating(struct kernels *k, const struct gating_case *c,
+                          int bounds); /* gates, d_raw */
 struct outputs run_route(struct kernels *k, const struct route_case *c,
                          int bounds); /* weights, d_logits, choice */
 struct outputs run_mix(struct kernels *k, const struct mix_case *c,

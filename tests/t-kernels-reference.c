@@ -163,6 +163,34 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                               field(line, "size")};
         return run_head(k, &c, bounds);
     }
+    if (!strcmp(op, "recurrence")) {
+        struct recurrence_case c = {S,
+                                    0,
+                                    whole_field(line, "keys"),
+                                    whole_field(line, "queries"),
+                                    whole_field(line, "heads"),
+                                    whole_field(line, "key_heads"),
+                                    whole_field(line, "key_size"),
+                                    whole_field(line, "value_size"),
+                                    whole_field(line, "delta"),
+                                    whole_field(line, "states"),
+                                    field(line, "decay"),
+                                    field(line, "scale")};
+        return run_recurrence(k, &c, bounds);
+    }
+    if (!strcmp(op, "gating")) {
+        struct gating_case c = {S,
+                                0,
+                                whole_field(line, "rows"),
+                                whole_field(line, "heads"),
+                                whole_field(line, "bias"),
+                                0,
+                                field(line, "low"),
+                                field(line, "high"),
+                                field(line, "write"),
+                                field(line, "size")};
+        return run_gating(k, &c, bounds);
+    }
     assert_string_equal(op, "attention");
     struct attention_case c = {S,
                                0,
@@ -226,7 +254,7 @@ static void test_goldens(void **state)
         outputs_free(&rounded);
     }
     fclose(file);
-    assert_int_equal(cases, 68);
+    assert_int_equal(cases, 77);
 }
 
 /* ---- forward against reverse ---- */

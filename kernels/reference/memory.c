@@ -99,5 +99,6 @@ void reference_fill(struct kernels *k)
     fill_activation(k);
     fill_experts(k);
     fill_attention(k);
+    fill_recurrence(k);
     fill_head(k);
 }

@@ -27,6 +27,7 @@ typedef float real;
 #define fill_activation fill_activation_f32
 #define fill_experts fill_experts_f32
 #define fill_attention fill_attention_f32
+#define fill_recurrence fill_recurrence_f32
 #define fill_head fill_head_f32
 #elif defined(REFERENCE_F64)
 typedef double real;
@@ -43,6 +44,7 @@ typedef double real;
 #define fill_activation fill_activation_f64
 #define fill_experts fill_experts_f64
 #define fill_attention fill_attention_f64
+#define fill_recurrence fill_recurrence_f64
 #define fill_head fill_head_f64
 #endif
 
@@ -64,6 +66,7 @@ void fill_activation(struct kernels *k); /* activate, xielu, and their reverse *
 void fill_experts(struct kernels *k); /* route, route_reverse, gather, combine, weigh_reverse */
 void fill_attention(struct kernels *k); /* attention_create, attention_free, attention,
                                            attention_reverse, attention_mass */
+void fill_recurrence(struct kernels *k); /* gate, recur, and their reverse */
 void fill_head(struct kernels *k); /* head, head_rows */
 #endif
 

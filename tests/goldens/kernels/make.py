@@ -128,6 +128,40 @@ def xielu(c):
     return {"y": y, "dx": x.grad}
 
 
+def recurrence(c):
+    """Numbers as numbers_of() of tests/kernel_recurrence.c makes them."""
+    S, T, H, G, dk, dv = (c[key] for key in ("segments", "keys", "heads", "key_heads", "key_size", "value_size"))
+    qkv = segment_values(S, (T, 2 * G * dk + H * dv), 1, 1)
+    if c["delta"]:
+        qkv[..., G * dk:2 * G * dk] /= 8 * math.ceil(math.sqrt(dk) / 8)
+    gates = segment_values(S, (T, 2, H), 2, 1)
+    gates = torch.stack([(gates[:, :, 0] - 2) * (c["decay"] / 2), (gates[:, :, 1] + 2) / 4], 2)
+    d_o, skip = segment_values(S, (c["queries"], H, dv), 3, 1), values((H,), 5, 1)
+    state = segment_values(S, (H, dk, dv), 4, 1 if c["states"] else 0)
+    qkv.requires_grad_(), gates.requires_grad_()
+    q, k, v = qkv.split([G * dk, G * dk, H * dv], -1)
+    q, k = (x.reshape(S, T, G, dk).repeat_interleave(H // G, 2) for x in (q, k))
+    v, rows = v.reshape(S, T, H, dv), []
+    for t in range(T):
+        state = gates[:, t, 0].exp()[..., None, None] * state
+        written = v[:, t] - (torch.einsum("shkv,shk->shv", state, k[:, t]) if c["delta"] else 0)
+        state = state + torch.einsum("shk,shv,sh->shkv", k[:, t], written, gates[:, t, 1])
+        rows.append(c["scale"] * torch.einsum("shkv,shk->shv", state, q[:, t]) + skip[:, None] * v[:, t])
+    o = torch.stack(rows, 1)[:, T - c["queries"]:]
+    o.backward(d_o)
+    return {"o": o, "d_qkv": qkv.grad, "d_gates": gates.grad}
+
+
+def gating(c):
+    S, R, H = c["segments"], c["rows"], c["heads"]
+    raw = segment_values(S, (R, 2 if c["write"] else 1, H), 1, c["size"]).requires_grad_()
+    rate, bias = values((H,), 3, 1) + 2.5, values((H,), 4, 1)
+    dt = torch.nn.functional.softplus(raw[:, :, 0] + (bias if c["bias"] else 0), threshold=1e9).clamp(c["low"], c["high"])
+    gates = torch.stack([-rate * dt, c["write"] * torch.sigmoid(raw[:, :, 1]) if c["write"] else dt], 2)
+    gates.backward(segment_values(S, (R, 2, H), 2, 1))
+    return {"gates": gates, "d_raw": raw.grad}
+
+
 def rotate(x, cosine, sine, pairing):
     """x [..., positions, heads, size]; cosine, sine [positions, pairs]."""
     pairs = cosine.shape[-1]
@@ -259,6 +293,12 @@ def main():
             cases.append((op, dict(segments=2, rows=3 + position_rows, positions=9, heads=2, head_size=3, position_rows=position_rows)))
     for cap, bias, seed, size in ((0, 0, 1, 1), (0, 1, -0.5, 4), (3, 1, 2, 1)):
         cases.append((head, dict(segments=2, width=19, vocabulary=33, bias=bias, soft_cap=cap, seed=seed, size=size)))
+    for delta in (0, 1):
+        for queries, states, decay, scale, heads, key_heads in ((9, 1, 0.5, 1, 2, 2), (3, 1, 2, 0.5, 4, 2), (1, 0, 0.1, 2, 3, 1)):
+            cases.append((recurrence, dict(segments=2, keys=9, queries=queries, heads=heads, key_heads=key_heads, key_size=3, value_size=4, delta=delta, states=states,
+                                           decay=decay, scale=scale)))
+    for bias, low, high, most in ((0, 0, math.inf, 0), (1, 0.5, 2, 0), (1, 0, math.inf, 2)):
+        cases.append((gating, dict(segments=2, rows=3, heads=5, bias=bias, low=low, high=high, write=most, size=2)))
     plain = dict(segments=1, heads=2, kv_heads=2, head_size=5, positions=9, keys=9, queries=9, window=0, bias=0, multiplier=0, key_bias=0, soft_cap=0, size=1, keep=0)
     for change in (
         {},

@@ -1,0 +1,221 @@
+/* Recurrences and their gates in kernel_run.h. */
+#include "tests/kernel_run.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What a case is made of. */
+struct numbers {
+    double *qkv, *gates, *d_o, *begin,
+        *skip; /* begin [segments, heads, dk, dv]: the first states */
+};
+
+static struct recurrence shape_of(const struct recurrence_case *c)
+{
+    return (struct recurrence){.heads = c->heads,
+                               .key_heads = c->key_heads,
+                               .key_size = c->key_size,
+                               .value_size = c->value_size,
+                               .delta = c->delta,
+                               .scale = c->scale};
+}
+
+/* Log decays in (-2 decay, 0], steps in (0, 1), and with the delta rule keys that are short enough
+ * for step |k|^2 <= 2, where no state grows. */
+static struct numbers numbers_of(const struct recurrence_case *c)
+{
+    struct recurrence r = shape_of(c);
+    size_t width = (size_t)recurrence_width(&r), heads = (size_t)c->heads,
+           queries = (size_t)c->key_heads * (size_t)c->key_size,
+           rows = (size_t)c->segments * (size_t)c->keys,
+           state = (size_t)c->key_size * (size_t)c->value_size;
+    struct numbers n = {
+        .qkv = random_segments(c->segments, c->first, (size_t)c->keys * width, 1, 1),
+        .gates = random_segments(c->segments, c->first, (size_t)c->keys * 2 * heads, 2, 1),
+        .d_o = random_segments(c->segments, c->first,
+                               (size_t)c->queries * heads * (size_t)c->value_size, 3, 1),
+        .begin = random_segments(c->segments, c->first, heads * state, 4, c->states ? 1 : 0),
+        .skip = random_values(heads, 5, 1)};
+    for (size_t t = 0; t < rows; t++) {
+        for (size_t h = 0; h < heads; h++) {
+            double *gate = n.gates + t * 2 * heads + h;
+            gate[0] = (gate[0] - 2) * (c->decay / 2);
+            gate[heads] = (gate[heads] + 2) / 4;
+        }
+        for (size_t i = 0; c->delta && i < queries; i++)
+            n.qkv[t * width + queries + i] /= 8 * ceil(sqrt((double)c->key_size) / 8);
+    }
+    return n;
+}
+
+/* ||x|| over n. */
+static double length(const double *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    return sqrt(sum);
+}
+
+/* Sizes that roundings are proportional to, of one head: of the state's columns behind each row
+ * [keys + 1, dv], and of what a row writes into them [keys, dv]. A decay shortens them, and the
+ * delta rule makes none longer. */
+struct sizes {
+    double *state, *written;
+};
+
+static struct sizes head_sizes(const struct recurrence_case *c, const struct numbers *n, size_t s,
+                               size_t h)
+{
+    struct recurrence r = shape_of(c);
+    size_t keys = (size_t)c->keys, dk = (size_t)c->key_size, dv = (size_t)c->value_size,
+           width = (size_t)recurrence_width(&r), heads = (size_t)c->heads,
+           groups = (size_t)c->key_heads, group = h * groups / heads;
+    struct sizes z = {allocate((keys + 1) * dv * sizeof(double)),
+                      allocate(keys * dv * sizeof(double))};
+    const double *begin = n->begin + (s * heads + h) * dk * dv;
+    for (size_t j = 0; j < dv; j++) {
+        double sum = 0;
+        for (size_t i = 0; i < dk; i++)
+            sum += begin[i * dv + j] * begin[i * dv + j];
+        z.state[j] = sqrt(sum);
+    }
+    for (size_t t = 0; t < keys; t++) {
+        const double *row = n->qkv + (s * keys + t) * width,
+                     *gate = n->gates + (s * keys + t) * 2 * heads + h;
+        double key = length(row + (groups + group) * dk, dk);
+        for (size_t j = 0; j < dv; j++) {
+            double kept = exp(gate[0]) * z.state[t * dv + j];
+            double *u = z.written + t * dv + j;
+            *u = gate[heads] *
+                 (fabs(row[2 * groups * dk + h * dv + j]) + (c->delta ? key * kept : 0));
+            z.state[(t + 1) * dv + j] = kept + key * *u;
+        }
+    }
+    return z;
+}
+
+/* Adds what one head contributes to the bounds of its segment. */
+static void bound_head(struct outputs *out, const struct recurrence_case *c,
+                       const struct numbers *n, size_t s, size_t h)
+{
+    struct recurrence r = shape_of(c);
+    struct sizes z = head_sizes(c, n, s, h);
+    size_t keys = (size_t)c->keys, queries = (size_t)c->queries, dk = (size_t)c->key_size,
+           dv = (size_t)c->value_size, width = (size_t)recurrence_width(&r),
+           heads = (size_t)c->heads, groups = (size_t)c->key_heads, group = h * groups / heads,
+           value = 2 * groups * dk + h * dv;
+    double unit = 24 + 4 * sqrt((double)keys), *adjoint = allocate(dv * sizeof *adjoint),
+           *o = out->array[0].bound, *d_qkv = out->array[1].bound, *d_gates = out->array[2].bound;
+    for (size_t t = keys; t-- > 0;) {
+        const double *row = n->qkv + (s * keys + t) * width,
+                     *gate = n->gates + (s * keys + t) * 2 * heads + h;
+        double *d_row = d_qkv + (s * keys + t) * width,
+               *d_gate = d_gates + (s * keys + t) * 2 * heads + h, d_query = 0, d_key = 0;
+        double key = length(row + (groups + group) * dk, dk), query = length(row + group * dk, dk);
+        int read = t + queries >= keys;
+        size_t at = ((s * queries + (t + queries - keys)) * heads + h) * dv; /* if read */
+        for (size_t j = 0; j < dv; j++) {
+            double d_o = read ? fabs(n->d_o[at + j]) : 0, skip = fabs(n->skip[h]),
+                   state = z.state[(t + 1) * dv + j], kept = exp(gate[0]) * z.state[t * dv + j];
+            adjoint[j] += c->scale * query * d_o;
+            if (read)
+                o[at + j] = unit * (c->scale * query * state + skip * fabs(row[value + j]));
+            d_row[value + j] = unit * (gate[heads] * key * adjoint[j] + skip * d_o);
+            d_query += unit * c->scale * state * d_o;
+            d_key += unit * adjoint[j] *
+                     (z.written[t * dv + j] + (c->delta ? gate[heads] * key * kept : 0));
+            d_gate[0] += unit * adjoint[j] * kept;
+            d_gate[heads] += unit * key * adjoint[j] * z.written[t * dv + j] / gate[heads];
+            if (c->delta) /* removed and added again: at most twice as long, for rounding */
+                d_gate[0] += unit * gate[heads] * key * key * adjoint[j] * kept;
+            adjoint[j] *= exp(gate[0]);
+        }
+        for (size_t i = 0; i < dk; i++) {
+            d_row[group * dk + i] += d_query;
+            d_row[(groups + group) * dk + i] += d_key;
+        }
+    }
+    free(z.state), free(z.written), free(adjoint);
+}
+
+struct outputs run_recurrence(struct kernels *k, const struct recurrence_case *c, int bounds)
+{
+    struct outputs out = {.segments = c->segments};
+    struct recurrence r = shape_of(c);
+    struct numbers n = numbers_of(c);
+    size_t S = (size_t)c->segments, heads = (size_t)c->heads, keys = (size_t)c->keys,
+           width = (size_t)recurrence_width(&r), o_width = (size_t)recurrence_o_width(&r),
+           size = (size_t)c->key_size * (size_t)c->value_size, kept = recurrence_states(c->keys);
+    struct weight *skip = weight_of(k, WEIGHT_VECTOR, n.skip, heads, 1);
+    r.skip = skip;
+    struct buffer *qkv = buffer_of(k, ROLE_ACTIVATION, n.qkv, S * keys * width),
+                  *gates = buffer_of(k, ROLE_RESIDUAL, n.gates, S * keys * 2 * heads),
+                  *d_o = buffer_of(k, ROLE_ACTIVATION, n.d_o, S * (size_t)c->queries * o_width),
+                  *o = buffer_new(k, ROLE_ACTIVATION, S * (size_t)c->queries * o_width),
+                  *d_qkv = buffer_new(k, ROLE_ACTIVATION, S * keys * width),
+                  *d_gates = buffer_new(k, ROLE_RESIDUAL, S * keys * 2 * heads),
+                  *states = c->states ? buffer_new(k, ROLE_STATISTIC, S * heads * kept * size)
+                                      : NULL;
+    for (size_t i = 0; states && i < S * heads; i++)
+        k->write(k, states, i * kept * size, n.begin + i * size, size);
+    k->recur(k, o, states, qkv, gates, &r, c->segments, c->queries, c->keys);
+    k->recur_reverse(k, d_qkv, d_gates, d_o, states, qkv, gates, &r, c->segments, c->queries,
+                     c->keys);
+    kernel_collect(&out, k, "recur o", o, (size_t)c->queries * o_width, bounds);
+    kernel_collect(&out, k, "recur d_qkv", d_qkv, keys * width, bounds);
+    kernel_collect(&out, k, "recur d_gates", d_gates, keys * 2 * heads, bounds);
+    for (size_t s = 0; bounds && s < S; s++)
+        for (size_t h = 0; h < heads; h++)
+            bound_head(&out, c, &n, s, h);
+    k->destroy(k, qkv), k->destroy(k, gates), k->destroy(k, d_o);
+    if (states)
+        k->destroy(k, states);
+    k->weight_free(k, skip);
+    free(n.qkv), free(n.gates), free(n.d_o), free(n.begin), free(n.skip);
+    return out;
+}
+
+struct outputs run_gating(struct kernels *k, const struct gating_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t S = (size_t)c->segments, heads = (size_t)c->heads, rows = (size_t)c->rows,
+           each = rows * heads * (c->write > 0 ? 2 : 1), full = rows * heads * 2;
+    double *raw = random_segments(c->segments, c->first, each, 1, c->size),
+           *d = random_segments(c->segments, c->first, full, 2, 1),
+           *rate = random_values(heads, 3, 1), *bias = random_values(heads, 4, 1);
+    for (size_t h = 0; h < heads; h++)
+        rate[h] = rate[h] + 2.5;
+    struct weight *wr = weight_of(k, WEIGHT_VECTOR, rate, heads, 1),
+                  *wb = c->bias ? weight_of(k, WEIGHT_VECTOR, bias, heads, 1) : NULL;
+    const struct gating v = {wr, wb, c->low, c->high, c->write};
+    struct rows all = {c->segments, c->rows};
+    struct buffer *braw = buffer_of(k, ROLE_RESIDUAL, raw, S * each),
+                  *bd = buffer_of(k, ROLE_RESIDUAL, d, S * full),
+                  *gates = buffer_new(k, ROLE_RESIDUAL, S * full),
+                  *d_raw = c->alias ? bd : buffer_new(k, ROLE_RESIDUAL, S * each);
+    k->gate(k, gates, braw, &v, all, c->heads);
+    k->gate_reverse(k, d_raw, bd, braw, &v, all, c->heads);
+    k->destroy(k, braw);
+    if (!c->alias)
+        k->destroy(k, bd);
+    struct output *out = kernel_collect(&o, k, "gate", gates, full, bounds),
+                  *dx = kernel_collect(&o, k, "gate d_raw", d_raw, each, bounds);
+    for (size_t i = 0; bounds && i < S * full; i++) /* raw itself was rounded */
+        out->bound[i] = 16 * (1 + 2 * c->size) * fabs(out->value[i]);
+    for (size_t i = 0; bounds && i < S * rows * heads; i++) {
+        size_t row = i / heads, h = i % heads, at = row * (each / rows) + h;
+        double d_log = fabs(d[row * 2 * heads + h]), d_step = fabs(d[row * 2 * heads + heads + h]),
+               a = raw[at] + (c->bias ? bias[h] : 0);
+        dx->bound[at] = 16 * (1 + fabs(a)) / (1 + exp(-a)) *
+                        (rate[h] * d_log + (c->write > 0 ? 0 : d_step));
+        if (c->write > 0)
+            dx->bound[at + heads] = 16 * c->write * d_step / (2 + 2 * cosh(raw[at + heads])) *
+                                    (1 + fabs(raw[at + heads]));
+    }
+    k->weight_free(k, wr);
+    if (wb)
+        k->weight_free(k, wb);
+    free(raw), free(d), free(rate), free(bias);
+    return o;
+}
