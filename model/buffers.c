@@ -21,7 +21,7 @@ struct row {
     enum sharing sharing; /* by layers */
 };
 
-enum { ROWS_MOST = 48 };
+enum { ROWS_MOST = 56 };
 
 #define ENGINE(member) offsetof(struct engine, member)
 #define LAYER(member) offsetof(struct layer, member)
@@ -45,7 +45,8 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
     size_t pruned = 0; /* the most that any block writes, or any parallel one with fewer rows */
     size_t inner_size = 0,
            gated = 0; /* most elements of any MLP; of any that needs two in reverse */
-    size_t slots = 0, slots_size = 0, scaled = 0, logits = 0, weights = 0; /* of experts */
+    size_t slots = 0, slots_size = 0, scaled = 0, logits = 0, weights = 0,
+           apart = 0; /* of experts */
     size_t inner = hidden, widest, rank = 0, shared = 0, own_width = 0; /* the last of latents */
     for (int l = 0; l < d->layers; l++) {
         most(&inner, (size_t)block_q_width(d, &d->blocks[l]));
@@ -75,6 +76,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         most(&slots_size, rows_of_experts * (size_t)x->width);
         most(&logits, here * (size_t)x->routing.experts);
         most(&weights, rows_of_experts);
+        most(&apart, x->apart ? here : 0);
     }
     const struct row all[] = {
         {ENGINE(tokens), ROLE_INDEX, inputs, 1, OWN},
@@ -98,6 +100,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(expert_b), ROLE_ACTIVATION, reverse ? slots_size : 0, 1, OWN},
         {ENGINE(d_logits), ROLE_RESIDUAL, reverse ? logits : 0, 1, OWN},
         {ENGINE(d_weights), ROLE_RESIDUAL, reverse ? weights : 0, 1, OWN},
+        {ENGINE(d_branch), ROLE_RESIDUAL, reverse ? apart : 0, hidden, OWN},
         {ENGINE(dq), ROLE_ACTIVATION, reverse ? q_size : 0, 1, OWN},
         {ENGINE(dkv), ROLE_ACTIVATION, reverse ? kv_size : 0, 1, OWN},
         {ENGINE(start), ROLE_ACTIVATION, side ? inputs : 0, hidden, OWN},
@@ -142,7 +145,7 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
                  own_keys = b->source ? 0 : keys, queries = block ? (size_t)s->queries[l] : 0,
                  carried = block ? (size_t)shape_carry(s, l) : 0,
                  slots = block ? expert_slots(s, l) : 0, experts = (size_t)x->routing.experts,
-                 width = (size_t)x->width;
+                 width = (size_t)x->width, apart = x->apart ? queries : 0;
     /* latents make these again */
     const int source = block && shape_is_source(d, l);
     const enum sharing of_q = latent_has_query(d) ? ALL : KEPT, of_kv = latent_has(d) ? ALL
@@ -198,6 +201,12 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
          width, KEPT},
         {LAYER(shared_logit), ROLE_RESIDUAL, x->shared_gate.weight.data ? queries : 0, 1, KEPT},
         {LAYER(shared_weight), ROLE_RESIDUAL, x->shared_gate.weight.data ? queries : 0, 1, KEPT},
+        {LAYER(mlp_own), ROLE_RESIDUAL, apart, hidden, KEPT},
+        {LAYER(expert_sum), ROLE_RESIDUAL, apart, hidden, KEPT},
+        {LAYER(mlp_own_statistics), ROLE_STATISTIC, apart, 2, KEPT},
+        {LAYER(expert_sum_statistics), ROLE_STATISTIC, apart, 2, KEPT},
+        {LAYER(expert_statistics), ROLE_STATISTIC, apart, 2, KEPT},
+        {LAYER(router_statistics), ROLE_STATISTIC, apart, 2, KEPT},
     };
     _Static_assert(sizeof all / sizeof *all <= ROWS_MOST, "more rows than there is room for");
     memcpy(rows, all, sizeof all);

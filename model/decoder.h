@@ -61,7 +61,10 @@ struct expert {
                                 expert's weight; weight.data NULL: none */
 };
 
-/* A mixture of experts: each row goes through its chosen experts; weighted results are added. */
+/* A mixture of experts: each row goes through its chosen experts; weighted results are added. With
+ * `apart` (Gemma 4) it stands beside the block's MLP, and the branch is mlp_norm(mlp(n2(m))) +
+ * output_norm(experts(input_norm(m))), of rows that choose by router_norm(m); the block is
+ * sequential and has p2. */
 struct experts {
     struct routing routing; /* experts 0: none; the other members are unused */
     int width; /* of an expert */
@@ -70,6 +73,8 @@ struct experts {
     view correction; /* [experts] of the choice; data NULL: none */
     struct linear shared_gate; /* [1, hidden]: sigma of it is the weight of the block's own MLP;
                                   weight.data NULL: 1 */
+    int apart; /* 1: with the norms below; no shared_gate, and weights multiply outputs */
+    struct norm_view input_norm, router_norm, output_norm, mlp_norm; /* [hidden] */
     struct expert *expert; /* [experts]; owned */
 };
 

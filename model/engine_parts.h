@@ -32,7 +32,8 @@ struct expert_weights {
 /* A block's parameters in the kernel set's form. Keys and values are one matrix. */
 struct block_weights {
     struct norm_weights attention_norm, mlp_norm, attention_post_norm, mlp_post_norm, query_norm,
-        key_norm, latent_norm, latent_query_norm, side_norm;
+        key_norm, latent_norm, latent_query_norm, side_norm, expert_input_norm, router_norm,
+        expert_output_norm, expert_mlp_norm;
     struct linear_weights query, kv, output, up, gate, down, router, shared_gate;
     struct linear_weights latent_down, latent_up, latent_shared, latent_query_down;
     struct linear_weights side_gate, side_project, side_out;
@@ -103,6 +104,11 @@ struct layer {
                                               place in choice of a slot */
     struct buffer *expert_up, *expert_gate; /* [B S, m of an expert] before the activation */
     struct buffer *shared_logit, *shared_weight; /* [B queries] */
+    /* with experts apart: the MLP's output and the experts' before their norms, the norms'
+     * statistics, and those of the norms that experts and router read */
+    struct buffer *mlp_own, *expert_sum; /* [B queries, d] */
+    struct buffer *mlp_own_statistics, *expert_sum_statistics, *expert_statistics,
+        *router_statistics; /* [B queries, 2] */
     int32_t *starts; /* [experts B + 1], on the host: the first slot of each expert's rows of each
                         segment */
 };
@@ -165,6 +171,7 @@ struct engine {
         *expert_b; /* with experts: [B S, d], [B S, m of an expert], the same */
     struct buffer *scaled; /* with experts whose inputs are scaled: [B S, d] */
     struct buffer *d_logits, *d_weights; /* [B queries, experts], [B queries, chosen] */
+    struct buffer *d_branch; /* with experts apart: [B queries, d] */
     struct buffer *fresh; /* with carry: [B outputs, KV (hd + vd)] keys and values of the positions
                              of a layer's x */
     struct buffer *start, *d_start, *side; /* with inputs besides x: [B n, d] layer 0's x, and the
@@ -407,6 +414,15 @@ void experts_close(struct engine *g);
 /* From g->y [B queries, d]: choice, weights and the activation's input; and the shared expert's
  * gate. */
 int experts_forward(struct engine *g, int l, int batch, struct error *e) MUST_USE;
+/* The same for experts apart, from s->mid; g->y and g->t are overwritten. */
+int experts_apart_forward(struct engine *g, int l, int batch, struct error *e) MUST_USE;
+/* s->mlp_own, and the experts' output -> their norms' sum in `to` [B queries, d]. */
+int experts_apart_join(struct engine *g, int l, struct buffer *to, int batch,
+                       struct error *e) MUST_USE;
+/* dy = gradient of that sum -> gradient of s->mlp_own in g->d_branch, and += that of s->mid by
+ * experts and router in `d_mid`; g->y and g->t are overwritten. */
+int experts_apart_reverse(struct engine *g, int l, struct buffer *d_mid, const struct buffer *dy,
+                          int batch, struct error *e) MUST_USE;
 /* Output of the experts, (+)= into `to` [B queries, d]. */
 int experts_join(struct engine *g, int l, struct buffer *to, int batch, int accumulate,
                  struct error *e) MUST_USE;

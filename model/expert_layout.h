@@ -48,6 +48,7 @@ struct expert_layout {
                   below expert */
     const char *shared, *other_shared; /* the parents of gate_proj, up_proj and down_proj */
     const char *shared_gate_up, *shared_down; /* or gate and up in one, gate first */
+    int beside; /* 1: layers with experts have the layout's MLP too */
 };
 
 /* The experts described by a configuration. */

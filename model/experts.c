@@ -201,7 +201,8 @@ int experts_forward(struct engine *g, int l, int batch, struct error *e)
         k->linear(k, s->shared_logit, g->y, w->shared_gate.weight, w->shared_gate.bias, rows, 0);
         k->route(k, NULL, s->shared_weight, s->shared_logit, NULL, &shared_routing, rows);
     }
-    k->linear(k, s->logits, g->y, w->router.weight, w->router.bias, rows, 0);
+    if (!x->apart)
+        k->linear(k, s->logits, g->y, w->router.weight, w->router.bias, rows, 0);
     k->route(k, s->choice, s->weights, s->logits, w->correction, &x->routing, rows);
     sort_rows(g, l, batch);
     k->gather(k, from, g->y, s->order, slots, x->routing.chosen, g->d->hidden);
@@ -271,6 +272,55 @@ int experts_reverse(struct engine *g, int l, const struct buffer *dy, int batch,
     }
     k->combine(k, g->y, g->slots, s->place, NULL, rows, routing->chosen, g->d->hidden, accumulate);
     k->route_reverse(k, g->d_logits, g->d_weights, s->logits, s->choice, routing, rows);
-    k->linear_reverse(k, g->y, g->d_logits, g->blocks[l].router.weight, rows, 1);
+    if (!b->experts.apart)
+        k->linear_reverse(k, g->y, g->d_logits, g->blocks[l].router.weight, rows, 1);
+    return 0;
+}
+
+int experts_apart_forward(struct engine *g, int l, int batch, struct error *e)
+{
+    struct kernels *k = g->k;
+    const struct block_weights *w = &g->blocks[l];
+    struct layer *s = &g->layers[l];
+    struct rows rows = {batch, g->shape.queries[l]};
+    k->norm(k, g->t, s->router_statistics, s->mid, &w->router_norm.norm, rows, g->d->hidden);
+    k->linear(k, s->logits, g->t, w->router.weight, w->router.bias, rows, 0);
+    k->norm(k, g->y, s->expert_statistics, s->mid, &w->expert_input_norm.norm, rows, g->d->hidden);
+    return experts_forward(g, l, batch, e);
+}
+
+int experts_apart_join(struct engine *g, int l, struct buffer *to, int batch, struct error *e)
+{
+    struct kernels *k = g->k;
+    const struct block_weights *w = &g->blocks[l];
+    struct layer *s = &g->layers[l];
+    struct rows rows = {batch, g->shape.queries[l]};
+    if (experts_join(g, l, s->expert_sum, batch, 0, e))
+        return -1;
+    k->norm(k, to, s->mlp_own_statistics, s->mlp_own, &w->expert_mlp_norm.norm, rows, g->d->hidden);
+    k->norm(k, g->t, s->expert_sum_statistics, s->expert_sum, &w->expert_output_norm.norm, rows,
+            g->d->hidden);
+    k->add(k, to, g->t, rows, g->d->hidden);
+    return 0;
+}
+
+int experts_apart_reverse(struct engine *g, int l, struct buffer *d_mid, const struct buffer *dy,
+                          int batch, struct error *e)
+{
+    struct kernels *k = g->k;
+    const struct block_weights *w = &g->blocks[l];
+    const struct layer *s = &g->layers[l];
+    struct rows rows = {batch, g->shape.queries[l]};
+    k->norm_reverse(k, g->d_branch, NULL, dy, s->expert_sum, s->expert_sum_statistics,
+                    &w->expert_output_norm.norm, rows, g->d->hidden, 0);
+    if (experts_reverse(g, l, g->d_branch, batch, 0, e))
+        return -1;
+    k->norm_reverse(k, d_mid, NULL, g->y, s->mid, s->expert_statistics, &w->expert_input_norm.norm,
+                    rows, g->d->hidden, 1);
+    k->linear_reverse(k, g->t, g->d_logits, w->router.weight, rows, 0);
+    k->norm_reverse(k, d_mid, NULL, g->t, s->mid, s->router_statistics, &w->router_norm.norm, rows,
+                    g->d->hidden, 1);
+    k->norm_reverse(k, g->d_branch, NULL, dy, s->mlp_own, s->mlp_own_statistics,
+                    &w->expert_mlp_norm.norm, rows, g->d->hidden, 0);
     return 0;
 }

@@ -171,6 +171,10 @@ static int forward_mlp(struct engine *g, int l, struct buffer *to, struct buffer
     else if (w->up.weight)
         k->activate(k, g->a, s->up, w->gate.weight ? s->gate : NULL, b->activation, rows,
                     mlp_width(b));
+    if (b->experts.apart) {
+        k->linear(k, s->mlp_own, g->a, w->down.weight, w->down.bias, rows, 0);
+        return experts_apart_join(g, l, to, batch, e);
+    }
     int apart = onto && onto != to, plain = w->up.weight && !w->shared_gate.weight;
     if (apart && !plain)
         k->copy(k, to, onto, rows, g->d->hidden);
@@ -253,7 +257,8 @@ static int forward_branches(struct engine *g, int l, int batch, int only_kept, s
         k->linear(k, s->up, g->y, w->up.weight, w->up.bias, query_rows, 0);
     if (w->gate.weight)
         k->linear(k, s->gate, g->y, w->gate.weight, w->gate.bias, query_rows, 0);
-    if (b->experts.routing.experts && experts_forward(g, l, batch, e))
+    if (b->experts.apart ? experts_apart_forward(g, l, batch, e)
+                         : b->experts.routing.experts && experts_forward(g, l, batch, e))
         return -1;
     if (b->experts.routing.experts && !only_kept)
         near_ties_count(g, l, batch);

@@ -292,7 +292,10 @@ static int read_mlp(struct block *b, const struct reading *r)
     if (r->layout->experts && mixture_in_layer(&r->mixture, r->block)) {
         char stem[128];
         snprintf(stem, sizeof stem, "%s%s.%d", r->prefix, names->layers, r->block);
-        return mixture_read(b, &r->mixture, r->d, stem, r->e);
+        if (mixture_read(b, &r->mixture, r->d, stem, r->e))
+            return -1;
+        if (!r->layout->experts->beside)
+            return 0;
     }
     if (names->gate_up) {
         struct linear both;
@@ -367,6 +370,7 @@ int layout_read(struct decoder *d, const struct layout *row, struct error *e)
     const struct names *names = &chosen.names;
     struct reading r = {.d = d, .layout = layout, .block = -1, .e = e};
     char embedding[64];
+    int on = 1;
     if (row->other_names &&
         ((!some_begin(d, names->prefix) && some_begin(d, row->other_names->prefix)) ||
          (!has_embedding(d, names) && has_embedding(d, row->other_names))))
@@ -379,6 +383,10 @@ int layout_read(struct decoder *d, const struct layout *row, struct error *e)
     if (take_aliases(d, layout->aliases, e) ||
         (layout->defaults && set_defaults(d, layout->defaults, e)))
         return -1;
+    if (layout->experts_key && config_bool_or(d->config, layout->experts_key, 0, &on, e))
+        return -1;
+    if (!on)
+        chosen.experts = NULL;
     if (read_settings(&r) || read_sizes(&r) ||
         (layout->experts && mixture_settings(&r.mixture, layout->experts, d, e)))
         return -1;

@@ -159,6 +159,7 @@ struct layout {
     int transposed; /* matrices of the blocks are stored [in, out] */
     const struct latent_layout *latent; /* instead of names of queries, keys, values; NULL: none */
     const struct expert_layout *experts; /* instead of the MLP, in all layers or some; NULL: none */
+    const char *experts_key; /* key without which, or false, there are none; NULL: always */
 
     struct names names;
     const struct names *other_names; /* if no tensor has the prefix or the embedding's name of

@@ -103,8 +103,8 @@ void reverse_head(struct engine *g, struct buffer *dx, int batch)
     range_peak(g, d->layers, dx, batch);
 }
 
-/* dy = gradient of the block's output -> gradient of the MLP norm's output in g->y [B queries, d].
- */
+/* dy = gradient of the block's output -> gradient of the MLP norm's output in g->y [B queries, d];
+ * of the MLP alone, from g->d_branch, if experts are apart. */
 static int reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct rows rows,
                        struct error *e)
 {
@@ -113,9 +113,10 @@ static int reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct 
     struct layer *s = &g->layers[l];
     const struct block *b = &g->d->blocks[l];
     struct buffer *gate = w->gate.weight ? s->gate : NULL;
-    int own = w->up.weight != NULL, width = mlp_width(b);
+    int own = w->up.weight != NULL, width = mlp_width(b), apart = b->experts.apart;
     if (own)
-        k->linear_reverse(k, g->a, as_operand(g, dy), w->down.weight, rows, 0);
+        k->linear_reverse(k, g->a, apart ? g->d_branch : as_operand(g, dy), w->down.weight, rows,
+                          0);
     if (w->shared_gate.weight) {
         k->activate(k, g->da_gate, s->up, gate, b->activation, rows, width);
         k->weigh_reverse(k, g->d_weights, g->a, g->da_gate, NULL, s->shared_weight,
@@ -135,7 +136,8 @@ static int reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct 
                          rows);
         k->linear_reverse(k, g->y, g->d_logits, w->shared_gate.weight, rows, 1);
     }
-    return b->experts.routing.experts ? experts_reverse(g, l, dy, rows.segments, own, e) : 0;
+    return b->experts.routing.experts && !apart ? experts_reverse(g, l, dy, rows.segments, own, e)
+                                                : 0;
 }
 
 /* g->dq after the norm of queries -> before it. */
@@ -241,7 +243,8 @@ static int reverse_sequential(struct engine *g, int l, struct buffer **to, struc
         norm_reverse(g, branch, dy, (struct normed){s->mlp_sum, s->statistics_4, &w->mlp_post_norm},
                      query_rows, 0, PRODUCT);
     }
-    if (reverse_mlp(g, l, branch, query_rows, e))
+    if ((b->experts.apart && experts_apart_reverse(g, l, dy, branch, batch, e)) ||
+        reverse_mlp(g, l, branch, query_rows, e))
         return -1;
     if (b->residual_from_norm)
         k->add(k, g->y, dy, query_rows, hidden);

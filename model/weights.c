@@ -48,6 +48,10 @@ static const struct row of_block[] = {
     {LINEAR, BLOCK(router, experts.router), 0},
     {LINEAR, BLOCK(shared_gate, experts.shared_gate), 0},
     {VECTOR, BLOCK(correction, experts.correction), 0},
+    {NORM, BLOCK(expert_input_norm, experts.input_norm), 0},
+    {NORM, BLOCK(router_norm, experts.router_norm), 0},
+    {NORM, BLOCK(expert_output_norm, experts.output_norm), 0},
+    {NORM, BLOCK(expert_mlp_norm, experts.mlp_norm), 0},
 };
 enum { OF_BLOCK = sizeof of_block / sizeof *of_block };
 

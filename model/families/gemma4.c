@@ -208,14 +208,48 @@ static int read_sides(struct decoder *d, const char *prefix, double epsilon, int
     return 0;
 }
 
-/* Scores, factors of layers, and what there is no code for. */
-static int finish_unified(struct decoder *d, struct error *e)
+/* What experts and router read and write: each has a norm of its own. */
+static int read_norms(struct experts *x, struct decoder *d, double epsilon, const char *stem,
+                      struct error *e)
+{
+    const size_t hidden = (size_t)d->hidden, count = (size_t)x->routing.experts;
+    double *scale = family_own(d, hidden, e), *factors = family_own(d, count, e);
+    x->apart = 1;
+    x->router_norm = (struct norm_view){.kind = NORM_RMS, .epsilon = epsilon, .present = 1};
+    if (!scale || !factors ||
+        family_norm(&x->input_norm, d, NORM_RMS, epsilon, 0, e, "%s.pre_feedforward_layernorm_2",
+                    stem) ||
+        family_norm(&x->mlp_norm, d, NORM_RMS, epsilon, 0, e, "%s.post_feedforward_layernorm_1",
+                    stem) ||
+        family_norm(&x->output_norm, d, NORM_RMS, epsilon, 0, e, "%s.post_feedforward_layernorm_2",
+                    stem) ||
+        family_values(scale, d, hidden, e, "%s.router.scale", stem) ||
+        family_values(factors, d, count, e, "%s.router.per_expert_scale", stem))
+        return -1;
+    for (size_t i = 0; i < hidden; i++)
+        scale[i] /= sqrt(d->hidden);
+    x->router_norm.scale = family_own_view(scale, hidden);
+    for (size_t i = 0; i < count; i++) { /* a factor on a weight is one on its expert's output */
+        double *of_rows = factors[i] == 1 ? NULL : family_own(d, hidden, e);
+        if (factors[i] != 1 && !of_rows)
+            return -1;
+        for (size_t r = 0; of_rows && r < hidden; r++)
+            of_rows[r] = factors[i];
+        x->expert[i].down.weight.factors = of_rows;
+    }
+    return 0;
+}
+
+/* Scores, factors of layers, and norms of experts. */
+static int finish_blocks(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
     const char *prefix = family_prefix(d, "model.", "embed_tokens.weight"), *both_ways;
+    char stem[128];
+    double epsilon;
     if (config_real_or(c, "final_logit_softcapping", 0, 1e9, 0, &d->head_soft_cap, e) ||
         config_string_or(c, "use_bidirectional_attention", "vision", &both_ways, e) ||
-        family_only(d, "enable_moe_block", 0, 0, e))
+        config_real_or(c, "rms_norm_eps", 0, 1, 1e-6, &epsilon, e))
         return -1;
     if (strcmp(both_ways, "vision") != 0) /* without images it has no effect */
         return fail(e, "%s: use_bidirectional_attention '%s' is not supported (expected vision)",
@@ -224,13 +258,16 @@ static int finish_unified(struct decoder *d, struct error *e)
         struct block *b = &d->blocks[l];
         double scalar = 1;
         b->score.scale = 1;
+        snprintf(stem, sizeof stem, "%slayers.%d", prefix, l);
+        if (b->experts.routing.experts && read_norms(&b->experts, d, epsilon, stem, e))
+            return -1;
         if (tensors_supposed(d->tensors))
             continue;
-        if (family_values(&scalar, d, 1, e, "%slayers.%d.layer_scalar", prefix, l))
+        if (family_values(&scalar, d, 1, e, "%s.layer_scalar", stem))
             return -1;
         if (scalar == 0)
-            return fail(e, "%s: tensor '%slayers.%d.layer_scalar' is 0 (expected another number)",
-                        d->path, prefix, l);
+            return fail(e, "%s: tensor '%s.layer_scalar' is 0 (expected another number)", d->path,
+                        stem);
         b->factor = scalar == 1 ? 0 : scalar;
     }
     return 0;
@@ -247,7 +284,21 @@ static int finish_gemma4(struct decoder *d, struct error *e)
         (width && read_sides(d, family_prefix(d, "model.", "embed_tokens.weight"), epsilon,
                              (int)width, vocabulary, e)))
         return -1;
-    return finish_unified(d, e);
+    return finish_blocks(d, e);
+}
+
+static const struct expert_layout experts = {.count = "num_experts",
+                                             .chosen = "top_k_experts",
+                                             .width = "moe_intermediate_size",
+                                             .normalised = -1,
+                                             .router = "router.proj",
+                                             .gate_up = {"experts.gate_up_proj"},
+                                             .stacked_down = {"experts.down_proj"},
+                                             .beside = 1};
+
+static int finish_unified(struct decoder *d, struct error *e)
+{
+    return family_only(d, "enable_moe_block", 0, 0, e) ? -1 : finish_blocks(d, e);
 }
 
 #define GEMMA4(window, positions, end) \
@@ -267,15 +318,21 @@ static int finish_gemma4(struct decoder *d, struct error *e)
                     "\"max_position_embeddings\": " positions "}", \
         .finish = end
 
-static const struct layout gemma4_text = {GEMMA4(512, "131072", finish_gemma4)};
-/* Without inputs by layer. */
+static const struct layout gemma4_text = {GEMMA4(512, "131072", finish_gemma4), .experts = &experts,
+                                          .experts_key = "enable_moe_block"};
+/* Without inputs by layer and experts. */
 static const struct layout gemma4_unified_text = {GEMMA4(1024, "262144", finish_unified)};
 
-/* of experts, if enable_moe_block is true, which is refused */
-static const char *const harmless[] = {"moe_intermediate_size", "num_experts",
-                                       "output_router_logits", "top_k_experts", NULL};
-static const char *const nullable[] = {"per_layer_config", "num_global_key_value_heads",
-                                       "use_bidirectional_attention", NULL};
+/* all but the second without enable_moe_block */
+static const char *const harmless[] = {"moe_intermediate_size", "output_router_logits",
+                                       "num_experts", "top_k_experts", NULL};
+static const char *const nullable[] = {"per_layer_config",
+                                       "num_global_key_value_heads",
+                                       "use_bidirectional_attention",
+                                       "num_experts",
+                                       "top_k_experts",
+                                       "moe_intermediate_size",
+                                       NULL};
 static const char *const unified_nullable[] = {"per_layer_config", "num_global_key_value_heads",
                                                NULL};
 

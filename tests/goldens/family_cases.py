@@ -605,6 +605,12 @@ FAMILY_CASES = [
                "the last 3 layers read the keys and values of layers 2 and 1; inputs by layer of 6; MLPs twice as wide there; the last of layer_types changed to full; global_head_dim; "
                "default rotations; untied head; bf16 weights", length=LONG, stored=BF16,
                rewrite=as_published_gemma4(global_head_dim=8)),
+    FamilyCase("gemma4-text-experts", "gemma4_text",
+               gated(num_hidden_layers=3, head_dim=6, global_head_dim=8, sliding_window=9, enable_moe_block=True, num_experts=5, top_k_experts=2, moe_intermediate_size=10,
+                     rms_norm_eps=3e-2, num_kv_shared_layers=1, use_double_wide_mlp=True, hidden_size_per_layer_input=4, vocab_size_per_layer_input=64, rope_parameters=None,
+                     layer_types=["sliding_attention", "full_attention", "full_attention"]),
+               "2 of 5 experts beside each MLP, their input, their sum, the MLP's output and the router with norms of their own; factors of experts; the last layer reads the keys and "
+               "values of layer 2, with an MLP twice as wide; inputs by layer of 4; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("gemma4-unified-text", "gemma4_unified_text",
                gated(num_hidden_layers=4, head_dim=6, global_head_dim=10, num_global_key_value_heads=1, attention_k_eq_v=True, sliding_window=9, num_kv_shared_layers=2,
                      use_double_wide_mlp=True, final_logit_softcapping=2.5, rope_parameters=None,

@@ -41,7 +41,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 DEMO_TEXT = os.path.join("examples", "text", "sqlalchemy.py.gz")
 EXAMPLES = ("alibi", "rotary", "window-24", "window-40")
 EXAMPLE_OFFSET, EXAMPLE_LENGTH = 250000, 512
-ROUTERS, ROUTER_GAIN = (".mlp.gate.weight", ".mlp.gate.wg.weight", ".router.weight", ".ffn.router.layer.weight"), 1.5     # so that experts have weights far from equal, and no two nearly the same
+ROUTERS, ROUTER_GAIN = (".mlp.gate.weight", ".mlp.gate.wg.weight", ".router.weight", ".router.proj.weight", ".ffn.router.layer.weight"), 1.5     # so that experts have weights far from equal, and no two nearly the same
 QK_GAIN = 2.0       # on weights of unit gain: scores with a standard deviation near 4, far from flat
 NARROW = (torch.float32, torch.float16, torch.bfloat16)
 

@@ -529,6 +529,12 @@ def put_rotations(d, config):
                                  "sliding_attention": d.pick({"rope_type": "default", "rope_theta": 70.0}, {"rope_type": "linear", "factor": 3.0, "rope_theta": 40.0})}
 
 
+def experts_of_gemma4(d):
+    """Experts beside the MLPs, or their sizes without them."""
+    experts = d.whole(1, 6)
+    return dict(enable_moe_block=d.pick(True, True, True, False), num_experts=experts, top_k_experts=d.whole(1, min(experts, 3)), moe_intermediate_size=d.whole(3, 12))
+
+
 def draw_gemma4_text(d, layers, length):
     kv = d.pick(1, 1, 2)
     heads = kv * d.pick(1, 2)
@@ -547,6 +553,8 @@ def draw_gemma4_text(d, layers, length):
     d.put(config, "tie_word_embeddings", 0.7, True, False)
     d.put(config, "final_logit_softcapping", 0.5, 2.5, 5.0, None)
     d.put(config, "use_bidirectional_attention", 0.2, "vision", None)
+    if d.chance(0.5):
+        config.update(experts_of_gemma4(d))
     if d.chance(0.7):
         put_rotations(d, config)
     return biased(d, config, "attention_bias")
@@ -554,5 +562,6 @@ def draw_gemma4_text(d, layers, length):
 
 def draw_gemma4_unified_text(d, layers, length):
     config = draw_gemma4_text(d, layers, length)
-    del config["hidden_size_per_layer_input"], config["vocab_size_per_layer_input"]
+    for key in ("hidden_size_per_layer_input", "vocab_size_per_layer_input", "enable_moe_block", "num_experts", "top_k_experts", "moe_intermediate_size"):
+        config.pop(key, None)
     return config
