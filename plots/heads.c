@@ -201,9 +201,8 @@ static int write_heads(struct script *s, const void *figure, struct error *e)
              u->is_map || !bars
                  ? "Window that holds more than 1 \xe2\x88\x92 %s of a head's attention"
                  : "Window that holds more than 1 \xe2\x88\x92 %s of a head's attention "
-                   "(points) and of the sum of "
-                   "exp(bias): TRF(%s) (bars)",
-             epsilon, epsilon);
+                   "(points) and of the first L \xe2\x88\x92 1 terms of exp(bias) (bars)",
+             epsilon);
     for (size_t i = 0; rc == 0 && i < r->model_count; i++)
         if (asprintf(&headings[i], "%s%s", r->models[i].name,
                      u->is_map || !bars || has_bars(r, &r->models[i]) ? "" : " (no TRF)") < 0) {

@@ -356,11 +356,28 @@ static void grids_end_within_a_page(void **state)
     assert_has("split/matrix.gp", "= 'type1,'.\"\\n\".'head 1'\n");
 }
 
+/* Bars are trf_length, and the title does not call it TRF, whose column has other numbers. */
+static void bars_of_attention_are_named(void **state)
+{
+    const char *rows = "model,layer,head,epsilon,attention_erf,trf,trf_length,verdict\n"
+                       "m,1,1,0.01,57,295,62,converges\nm,1,2,0.01,57,1179,63,converges\n";
+
+    (void)state;
+    assert_int_equal(mkdir(at("bars"), 0777), 0);
+    scratch_write(base, "bars/attention.csv", rows, strlen(rows));
+    script_only("plot bars -o barred");
+    assert_has("barred/attention.gp", "0.58 62 0.84 0\n1.58 63 0.84 0\n");
+    assert_has("barred/attention.gp",
+               "and of the first L \xe2\x88\x92 1 terms of exp(bias) (bars)");
+    assert_lacks("barred/attention.gp", "TRF");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_fits_are_bands),
         cmocka_unit_test(grids_end_within_a_page),
+        cmocka_unit_test(bars_of_attention_are_named),
         cmocka_unit_test(layers_are_told_apart),
         cmocka_unit_test(targets_are_side_by_side),
         cmocka_unit_test(marks_of_a_ladder_are_seen),
