@@ -191,6 +191,15 @@ struct gating {
     double write; /* 0: there is no b */
 };
 
+/* A convolution of each channel by itself over a row and the reach - 1 rows before it, those before
+ * the segment being zeros: y_t = bias + the sum over j < reach of taps[j] x_(t - reach + 1 + j), so
+ * that the last tap is of the row itself. */
+struct convolution {
+    int reach; /* 1..CONVOLUTION_MOST */
+    const struct weight *taps, *bias; /* [width, reach] as a vector; [width], or NULL: 0 */
+};
+enum { CONVOLUTION_MOST = 8 };
+
 /* How a row chooses among experts. Scores s = softmax(logits) or sigma(logits), over all experts
  * (Shazeer et al. 2017); those with the largest s + correction are chosen, the lower number first
  * if two are equal. With groups > 1 (DeepSeek-AI 2024), each of experts / groups neighbours, only
@@ -483,6 +492,19 @@ struct kernels {
                           const struct buffer *d_o, const struct buffer *states,
                           const struct buffer *qkv, const struct buffer *gates,
                           const struct recurrence *recurrence, int segments, int queries, int keys);
+
+    /* -- convolution -- */
+    /* y[segments*queries, width] = c * convolution(b * x), elementwise (Liquid AI 2025), where
+     * x[segments*keys, 3 width] has in each row b, then c, then x. Queries are the last `queries`
+     * of the keys. If queries < keys, the rows before the first key must be either none of the
+     * segment or of no query's reach. */
+    void (*convolve)(struct kernels *k, struct buffer *y, const struct buffer *x,
+                     const struct convolution *convolution, int segments, int queries, int keys,
+                     int width);
+    /* dx[segments*keys, 3 width] (overwritten) from dy[segments*queries, width]. */
+    void (*convolve_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy,
+                             const struct buffer *x, const struct convolution *convolution,
+                             int segments, int queries, int keys, int width);
 
     /* -- the head: from the last hidden rows to log p -- */
     /* On one row per segment: logits = x w^T + bias, soft-capped if soft_cap > 0; logprob[segments]

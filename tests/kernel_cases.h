@@ -24,6 +24,7 @@ enum op {
     OP_JOIN_KEYS,
     OP_RECURRENCE,
     OP_GATING,
+    OP_CONVOLUTION,
     OP_ROUTE,
     OP_MIX,
     OP_RUNS,
@@ -51,6 +52,7 @@ struct any_case {
         struct join_keys_case join_keys;
         struct recurrence_case recurrence;
         struct gating_case gating;
+        struct convolution_case convolution;
         struct route_case route;
         struct mix_case mix;
         struct runs_case runs;

@@ -111,6 +111,10 @@ struct gating_case {
     double low, high, write;
     double size; /* raw is below 2 size */
 };
+/* convolve and convolve_reverse */
+struct convolution_case {
+    int segments, first, keys, queries, width, reach, bias;
+};
 struct route_case {
     int segments, first, rows;
     struct routing routing;
@@ -182,6 +186,8 @@ struct outputs run_recurrence(struct kernels *k, const struct recurrence_case *c
                               int bounds); /* o, d_qkv, d_gates */
 struct outputs run_gating(struct kernels *k, const struct gating_case *c,
                           int bounds); /* gates, d_raw */
+struct outputs run_convolution(struct kernels *k, const struct convolution_case *c,
+                               int bounds); /* y, dx */
 struct outputs run_route(struct kernels *k, const struct route_case *c,
                          int bounds); /* weights, d_logits, choice */
 struct outputs run_mix(struct kernels *k, const struct mix_case *c,

@@ -180,6 +180,20 @@ static void test_gating(void **state)
         check_case(&(struct any_case){.op = OP_GATING, .gating = cases[i]});
 }
 
+static void test_convolution(void **state)
+{
+    static const struct convolution_case cases[] = {
+        /* segments, first, keys, queries, width, reach, bias */
+        {1, 0, 1, 1, 1, 1, 1},    {1, 0, 2, 2, 3, 3, 0},    {3, 0, 65, 65, 31, 3, 1},
+        {2, 0, 5, 1, 64, 3, 0},   {2, 0, 63, 61, 17, 3, 1}, {1, 0, 9, 9, 1028, 4, 0},
+        {3, 0, 8, 1, 257, 8, 1},  {2, 0, 3, 3, 40, 8, 1},   {2, 0, 130, 1, 20, 2, 0},
+        {1, 0, 33, 32, 12, 1, 0},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        check_case(&(struct any_case){.op = OP_CONVOLUTION, .convolution = cases[i]});
+}
+
 /* With y = NULL the statistics are those of a full run. */
 static void test_norm_statistics_only(void **state)
 {
@@ -581,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_norm_heads),
         cmocka_unit_test(test_recurrence),
         cmocka_unit_test(test_gating),
+        cmocka_unit_test(test_convolution),
         cmocka_unit_test(test_clip),
         cmocka_unit_test(test_activation),
         cmocka_unit_test(test_xielu),

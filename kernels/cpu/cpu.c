@@ -86,6 +86,7 @@ static struct kernels *open_set(int bf16, struct error *e)
     cpu_fill_weight(k);
     cpu_fill_linear(k);
     cpu_fill_rows(k);
+    cpu_fill_convolution(k);
     cpu_fill_experts(k);
     cpu_fill_attention_tables(k);
     cpu_fill_attention(k);

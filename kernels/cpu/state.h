@@ -105,6 +105,7 @@ void cpu_fill_memory(struct kernels *k);
 void cpu_fill_weight(struct kernels *k);
 void cpu_fill_linear(struct kernels *k);
 void cpu_fill_rows(struct kernels *k);
+void cpu_fill_convolution(struct kernels *k);
 void cpu_fill_experts(struct kernels *k);
 void cpu_fill_attention_tables(struct kernels *k);
 void cpu_fill_attention(struct kernels *k);

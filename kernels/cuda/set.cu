@@ -137,6 +137,7 @@ static struct kernels *open_set(int device, const char *dtype, struct error *e)
     cuda_fill_linear(k);
     cuda_fill_norm(k);
     cuda_fill_activation(k);
+    cuda_fill_convolution(k);
     cuda_fill_rows(k);
     cuda_fill_move(k);
     cuda_fill_experts(k);

@@ -97,6 +97,7 @@ void reference_fill(struct kernels *k)
     fill_linear(k);
     fill_norm(k);
     fill_activation(k);
+    fill_convolution(k);
     fill_experts(k);
     fill_attention(k);
     fill_recurrence(k);

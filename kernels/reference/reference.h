@@ -26,6 +26,7 @@ typedef float real;
 #define fill_norm fill_norm_f32
 #define fill_activation fill_activation_f32
 #define fill_experts fill_experts_f32
+#define fill_convolution fill_convolution_f32
 #define fill_attention fill_attention_f32
 #define fill_recurrence fill_recurrence_f32
 #define fill_head fill_head_f32
@@ -43,6 +44,7 @@ typedef double real;
 #define fill_norm fill_norm_f64
 #define fill_activation fill_activation_f64
 #define fill_experts fill_experts_f64
+#define fill_convolution fill_convolution_f64
 #define fill_attention fill_attention_f64
 #define fill_recurrence fill_recurrence_f64
 #define fill_head fill_head_f64
@@ -64,6 +66,7 @@ void fill_linear(struct kernels *k); /* linear, linear_reverse, linear_runs, lin
 void fill_norm(struct kernels *k); /* norm, norm_reverse, norm_heads, norm_heads_reverse */
 void fill_activation(struct kernels *k); /* activate, xielu, and their reverse */
 void fill_experts(struct kernels *k); /* route, route_reverse, gather, combine, weigh_reverse */
+void fill_convolution(struct kernels *k); /* convolve, convolve_reverse */
 void fill_attention(struct kernels *k); /* attention_create, attention_free, attention,
                                            attention_reverse, attention_mass */
 void fill_recurrence(struct kernels *k); /* gate, recur, and their reverse */

@@ -78,6 +78,14 @@ struct vector_kernels {
     void (*xielu_reverse)(float *dx, const float *dy, const float *x, const struct xielu *numbers,
                           size_t count);
 
+    /* One row of a gated convolution (ops.h) at x[3 width], whose rows lie one after the other; of
+     * it and the rows before it `seen` are there. taps[reach + 1, width]: the bias, then those of
+     * the row itself and of the rows before it. In reverse first .. end - 1: how many rows on the
+     * queries within reach are, the first of them with dy[width]. */
+    void (*convolve)(float *y, const float *x, const float *taps, size_t seen, size_t width);
+    void (*convolve_reverse)(float *dx, const float *dy, const float *x, const float *taps,
+                             size_t seen, size_t first, size_t end, size_t width);
+
     /* One head's rotated dimensions. half: x[pairs], x + pairs; cosine, sine [pairs]. interleaved:
      * cosine doubled, sine doubled with signs - +: [2 pairs]. */
     void (*rotate_half)(float *x, const float *cosine, const float *sine, size_t pairs,
@@ -129,6 +137,8 @@ extern const struct vector_kernels vector_kernels_avx512_bf16;
 #define activate_span_reverse VECTOR_NAME(activate_span_reverse)
 #define xielu_span VECTOR_NAME(xielu_span)
 #define xielu_span_reverse VECTOR_NAME(xielu_span_reverse)
+#define convolve_row VECTOR_NAME(convolve_row)
+#define convolve_row_reverse VECTOR_NAME(convolve_row_reverse)
 #define rotate_half_head VECTOR_NAME(rotate_half_head)
 #define rotate_interleaved_head VECTOR_NAME(rotate_interleaved_head)
 #define add_span VECTOR_NAME(add_span)
@@ -156,6 +166,9 @@ void activate_span_reverse(float *d_up, float *d_gate, const float *dy, const fl
 void xielu_span(float *y, const float *x, const struct xielu *numbers, size_t count);
 void xielu_span_reverse(float *dx, const float *dy, const float *x, const struct xielu *numbers,
                         size_t count);
+void convolve_row(float *y, const float *x, const float *taps, size_t seen, size_t width);
+void convolve_row_reverse(float *dx, const float *dy, const float *x, const float *taps,
+                          size_t seen, size_t first, size_t end, size_t width);
 void rotate_half_head(float *x, const float *cosine, const float *sine, size_t pairs,
                       float direction);
 void rotate_interleaved_head(float *x, const float *cosine, const float *sine, size_t pairs,
