@@ -142,6 +142,14 @@ static int copy_rotary(struct rotary *out, const struct rotary *r, struct error 
     return 0;
 }
 
+/* 1 if layers have the same bias, or the same other mixer. */
+static int is_alike(const struct block *a, const struct block *b)
+{
+    return block_attends(a) == block_attends(b) &&
+           (block_attends(a) ? same_score(&a->score, &b->score)
+                             : block_window(a) == block_window(b));
+}
+
 int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct error *e)
 {
     long cone = 1;
@@ -155,12 +163,13 @@ int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct erro
     if (!out->bias_of_layer)
         return fail_memory(e, (double)d->layers * sizeof *out->bias_of_layer, "the layers");
     for (int l = 0; l < d->layers; l++) {
-        const struct score *s = &d->blocks[l].score;
+        const struct block *block = &d->blocks[l];
+        const struct score *s = &block->score;
         struct layer_bias *b;
         int before = 0;
 
-        cone = cone && s->window && !s->keep ? cone + s->window - 1 : 0;
-        while (before < l && !same_score(&d->blocks[before].score, s))
+        cone = cone && block_window(block) && !s->keep ? cone + block_window(block) - 1 : 0;
+        while (before < l && !is_alike(&d->blocks[before], block))
             before++;
         if (before < l) {
             out->bias_of_layer[l] = out->bias_of_layer[before];
@@ -170,6 +179,11 @@ int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct erro
         if (!b)
             return -1;
         out->bias_of_layer[l] = out->bias_count - 1;
+        if (!block_attends(block)) {
+            snprintf(b->reason, sizeof b->reason,
+                     "the layer has no attention: a convolution of %d inputs", block_window(block));
+            continue;
+        }
         tell_reason(b->reason, sizeof b->reason, d, s);
         b->head_size = block_head_size(d, &d->blocks[l]);
         if (d->position == POSITION_ROTARY && s->rotary != ROTARY_NONE &&
@@ -289,9 +303,9 @@ int bias_table(double *table, const struct bias_set *s, const struct layer_bias 
 int decoder_window(const struct decoder *d)
 {
     for (int l = 1; l < d->layers; l++)
-        if (d->blocks[l].score.window != d->blocks[0].score.window)
+        if (!block_attends(&d->blocks[l]) || block_window(&d->blocks[l]) != block_window(d->blocks))
             return 0;
-    return d->blocks[0].score.window;
+    return block_attends(d->blocks) ? block_window(d->blocks) : 0;
 }
 
 char *decoder_windows_text(const struct decoder *d)
@@ -301,14 +315,18 @@ char *decoder_windows_text(const struct decoder *d)
     FILE *f = open_memstream(&text, &size);
 
     for (int first = 0, last; f && first < d->layers; first = last + 1) {
-        int window = d->blocks[first].score.window;
+        const struct block *b = &d->blocks[first];
+        int window = block_window(b);
 
-        for (last = first; last + 1 < d->layers && d->blocks[last + 1].score.window == window;
+        for (last = first; last + 1 < d->layers && block_window(b + last + 1 - first) == window &&
+                           block_attends(b + last + 1 - first) == block_attends(b);
              last++)
             ;
         if (first)
             fputs(", ", f);
-        if (window)
+        if (!block_attends(b))
+            fprintf(f, "convolution of %d", window);
+        else if (window)
             fprintf(f, "%d", window);
         else
             fputs("none", f);

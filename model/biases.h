@@ -54,7 +54,7 @@ void bias_layers_text(char *out, size_t size, const struct bias_set *s, int inde
 int bias_table(double *table, const struct bias_set *s, const struct layer_bias *b,
                size_t distances, const char *label, struct error *e) MUST_USE;
 
-/* Keys that every layer attends to; 0: all of them, or layers differ. */
+/* Keys that every layer attends to; 0: all of them, or layers differ or do not attend. */
 int decoder_window(const struct decoder *d);
 /* Windows of the layers, equal neighbours together: "32 (layers 1-4), none (layer 5)". NULL: out of
  * memory; the caller frees. */

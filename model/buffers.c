@@ -41,7 +41,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
     const int reverse = s->kind == REQUEST_GRADIENT, head = s->kind != REQUEST_ATTENTION,
               narrow = d->project_in.weight.data != NULL, normed = d->embedding_norm.present;
     size_t q_size = 0, kv_size = 0,
-           kv_width = 0; /* the most elements of queries, of keys and values */
+           kv_width = 0; /* the most elements of queries, of what mixers keep */
     size_t pruned = 0; /* the most that any block writes, or any parallel one with fewer rows */
     size_t inner_size = 0,
            gated = 0; /* most elements of any MLP; of any that needs two in reverse */
@@ -49,22 +49,21 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
            apart = 0; /* of experts */
     size_t inner = hidden, widest, rank = 0, shared = 0, own_width = 0; /* the last of latents */
     for (int l = 0; l < d->layers; l++) {
-        most(&inner, (size_t)block_q_width(d, &d->blocks[l]));
-        most(&inner, (size_t)block_o_width(d, &d->blocks[l]));
-    }
-    widest = embedding > inner ? embedding : inner;
-    for (int l = 0; l < d->layers; l++) {
         const struct block *b = &d->blocks[l];
         const struct experts *x = &b->experts;
         size_t here = (size_t)s->queries[l], own = here * (size_t)mlp_width(b),
                rows_of_experts = expert_slots(s, l);
+        const size_t q_width = block_attends(b) ? (size_t)block_q_width(d, b) : 0,
+                     kept_width = (size_t)block_kept_width(d, b);
+        most(&inner, q_width);
+        most(&inner, (size_t)block_mixed_width(d, b));
         most(&rank, latent_rank(b));
         most(&rank, latent_query_rank(b));
         most(&shared, latent_shared_size(b));
         most(&own_width, latent_own_width(b));
-        most(&q_size, here * (size_t)block_q_width(d, b));
-        most(&kv_width, (size_t)block_kv_width(d, b));
-        most(&kv_size, (size_t)shape_span(s, l) * (size_t)block_kv_width(d, b));
+        most(&q_size, here * q_width);
+        most(&kv_width, kept_width);
+        most(&kv_size, (size_t)shape_span(s, l) * kept_width);
         most(&inner_size, own);
         most(&inner_size, here * side);
         most(&gated, b->gate.weight.data || x->shared_gate.weight.data ? own : 0);
@@ -78,6 +77,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         most(&weights, rows_of_experts);
         most(&apart, x->apart ? here : 0);
     }
+    widest = embedding > inner ? embedding : inner;
     const struct row all[] = {
         {ENGINE(tokens), ROLE_INDEX, inputs, 1, OWN},
         {ENGINE(targets), ROLE_INDEX, outputs, 1, OWN},
@@ -136,16 +136,17 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
     const struct block none = {0}, *b = block ? &d->blocks[l] : &none;
     const size_t hidden = (size_t)d->hidden, heads = (size_t)d->heads,
                  q_norms = b->norms_whole ? 1 : heads, k_norms = (size_t)block_key_norms(d, b),
-                 q_width = (size_t)block_q_width(d, b), o_width = (size_t)block_o_width(d, b),
-                 kv_width = (size_t)block_kv_width(d, b), side = (size_t)d->side_width,
+                 q_width = (size_t)block_q_width(d, b), o_width = (size_t)block_mixed_width(d, b),
+                 kv_width = (size_t)block_kept_width(d, b), side = (size_t)d->side_width,
                  mlp = (size_t)mlp_width(b), rank = latent_rank(b),
                  query_rank = latent_query_rank(b);
     const struct experts *x = &b->experts;
     const size_t inputs = (size_t)s->keys[l], keys = block ? inputs : 0,
                  own_keys = b->source ? 0 : keys, queries = block ? (size_t)s->queries[l] : 0,
                  carried = block ? (size_t)shape_carry(s, l) : 0,
-                 slots = block ? expert_slots(s, l) : 0, experts = (size_t)x->routing.experts,
-                 width = (size_t)x->width, apart = x->apart ? queries : 0;
+                 attending = block_attends(b) ? queries : 0, slots = block ? expert_slots(s, l) : 0,
+                 experts = (size_t)x->routing.experts, width = (size_t)x->width,
+                 apart = x->apart ? queries : 0;
     /* latents make these again */
     const int source = block && shape_is_source(d, l);
     const enum sharing of_q = latent_has_query(d) ? ALL : KEPT, of_kv = latent_has(d) ? ALL
@@ -161,10 +162,10 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(norms), ROLE_STATISTIC, s->by_layer && l > 0 ? keys : 0, 1, OWN},
         {LAYER(peak), ROLE_STATISTIC, reverse && (!block || !range_passes(b)) ? 1 : 0, 1, OWN},
         {LAYER(statistics_1), ROLE_STATISTIC, keys, 2, KEPT},
-        {LAYER(q), ROLE_ACTIVATION, queries, q_width, of_q},
+        {LAYER(q), ROLE_ACTIVATION, attending, q_width, of_q},
         {LAYER(kv), ROLE_ACTIVATION, own_keys + carried, kv_width, of_kv},
         {LAYER(d_kv), ROLE_ACTIVATION, source && reverse ? keys : 0, kv_width, OWN},
-        {LAYER(lse), ROLE_STATISTIC, queries, heads, KEPT},
+        {LAYER(lse), ROLE_STATISTIC, attending, heads, KEPT},
         {LAYER(o), ROLE_ACTIVATION, queries, o_width, KEPT},
         {LAYER(latent), ROLE_ACTIVATION, rank ? keys : 0, rank, KEPT},
         {LAYER(latent_statistics), ROLE_STATISTIC, rank ? keys : 0, 2, KEPT},

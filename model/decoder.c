@@ -288,7 +288,8 @@ long decoder_cone(const struct decoder *d, long n)
     long cone = 1, keep = 0; /* first keys see only those before them */
     for (int l = 0; l < d->layers && cone < n; l++) {
         const struct score *s = &d->blocks[l].score;
-        cone = s->window ? cone + s->window - 1 : n;
+        int window = block_window(&d->blocks[l]);
+        cone = window ? cone + window - 1 : n;
         keep = s->keep > keep ? s->keep : keep;
     }
     return cone + keep < n ? cone + keep : n;
@@ -324,4 +325,29 @@ int decoder_has_experts(const struct decoder *d)
         if (d->blocks[l].experts.routing.experts)
             return 1;
     return 0;
+}
+
+char *decoder_unattended_text(char text[DECODER_LAYERS_TEXT], const struct decoder *d)
+{
+    size_t at = 0, size = DECODER_LAYERS_TEXT;
+    int count = 0;
+    text[0] = 0;
+    for (int l = 0; l < d->layers; l++)
+        count += !block_attends(&d->blocks[l]);
+    for (int first = 0, last; first < d->layers; first = last + 1) {
+        last = first;
+        if (block_attends(&d->blocks[first]))
+            continue;
+        while (last + 1 < d->layers && !block_attends(&d->blocks[last + 1]))
+            last++;
+        if (at < size)
+            at += (size_t)snprintf(text + at, size - at, "%s%d",
+                                   at           ? ", "
+                                   : count == 1 ? "layer "
+                                                : "layers ",
+                                   first + 1);
+        if (last > first && at < size)
+            at += (size_t)snprintf(text + at, size - at, "-%d", last + 1);
+    }
+    return text;
 }

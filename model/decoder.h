@@ -101,13 +101,31 @@ struct side_input {
     view table; /* [vocabulary, width] */
 };
 
+/* What a block does between n1 and `output`: the ways in which its rows depend on earlier ones. */
+enum mixing { MIXING_ATTENTION = 1, MIXING_CONVOLUTION = 2 };
+
+/* A gated short convolution (Liquid AI 2025, "LFM2") of y = n1(x): c * convolution(b * v), with b,
+ * c and v, in this order, of `in` y (kernels/ops.h, convolve). */
+struct convolution_view {
+    int reach;
+    struct linear in; /* [3 hidden, hidden] */
+    view taps, bias; /* [hidden reach]; [hidden] or none */
+};
+
+struct mixer {
+    unsigned ways; /* of enum mixing; so far one */
+    struct convolution_view convolution;
+};
+
 struct block {
     int kv_heads, head_size; /* of its attention, if not the decoder's; 0: the decoder's */
     int source; /* 1 + the block whose keys and values its queries read, of equal heads and score;
                    0: its own */
     struct norm_view attention_norm, mlp_norm; /* n1, n2 */
     struct norm_view attention_post_norm, mlp_post_norm; /* p1, p2 */
-    struct linear query, key, value, output;
+    struct mixer mixer; /* "attention" in residual_wiring and in names of norms is any mixer */
+    struct linear query, key, value;
+    struct linear output; /* of the mixer */
     struct latent latent; /* in all blocks or none */
     double
         clip; /* queries, keys, values are clamped to +-clip after norms, before rotation; 0: not */
@@ -242,6 +260,23 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
 long decoder_cone(const struct decoder *d, long n);
 /* Radians per position of pair i in a segment of n inputs. */
 double rotary_frequency(const struct rotary *r, int i, double n);
+/* 1 if the block attends; if it has a convolution. */
+static inline int block_attends(const struct block *b)
+{
+    return (b->mixer.ways & MIXING_ATTENTION) != 0;
+}
+static inline int block_convolves(const struct block *b)
+{
+    return (b->mixer.ways & MIXING_CONVOLUTION) != 0;
+}
+/* Inputs of a block, the nearest ones and its own, that a row of its output depends on; 0: all. */
+static inline int block_window(const struct block *b)
+{
+    return block_attends(b) ? b->score.window : b->mixer.convolution.reach;
+}
+/* Its layers without attention, as "layers 1-2, 4", or "layer 2"; "": none. */
+enum { DECODER_LAYERS_TEXT = 160 };
+char *decoder_unattended_text(char text[DECODER_LAYERS_TEXT], const struct decoder *d);
 /* 1 if any of its layers has experts. */
 int decoder_has_experts(const struct decoder *d);
 /* The most inputs that the model can read; 0: no limit. And why, as "has learned positions for 12
@@ -278,6 +313,16 @@ static inline int block_kv_width(const struct decoder *d, const struct block *b)
 static inline int block_o_width(const struct decoder *d, const struct block *b)
 {
     return d->heads * block_value_size(d, b);
+}
+/* Numbers of a row that the mixer of a block keeps for later rows (keys and values; b, c and v),
+ * and of its output. */
+static inline int block_kept_width(const struct decoder *d, const struct block *b)
+{
+    return block_convolves(b) ? 3 * d->hidden : block_kv_width(d, b);
+}
+static inline int block_mixed_width(const struct decoder *d, const struct block *b)
+{
+    return block_convolves(b) ? d->hidden : block_o_width(d, b);
 }
 /* The slices of a row of keys and values that key_norm normalises by themselves. */
 static inline int block_key_norms(const struct decoder *d, const struct block *b)

@@ -35,6 +35,8 @@ struct block_weights {
         key_norm, latent_norm, latent_query_norm, side_norm, expert_input_norm, router_norm,
         expert_output_norm, expert_mlp_norm;
     struct linear_weights query, kv, output, up, gate, down, router, shared_gate;
+    struct linear_weights convolution_in;
+    struct weight *taps, *taps_bias;
     struct linear_weights latent_down, latent_up, latent_shared, latent_query_down;
     struct linear_weights side_gate, side_project, side_out;
     struct weight *sinks, *correction, *side_table;
@@ -66,16 +68,18 @@ struct layer {
     struct buffer *norms; /* with by_layer, except for layer 0, which has engine.norms: [B keys] */
     struct buffer *peak; /* if range.c checks it: norm of the last row of the gradient of x [B] */
     struct buffer *carry; /* with carry: [B min(carried, window - 1), KV (hd + vd)] keys, not yet
-                             rotated, and values of the positions before x's */
+                             rotated, and values of the positions before x's; of a convolution its
+                             kv */
     /* what forward keeps for reverse */
     struct buffer *statistics_1; /* [B keys, 2] */
     struct buffer *q; /* [B queries, H hd] after rotation */
     struct buffer *kv; /* [B keys, KV (hd + vd)] keys rotated; after the carried ones; none in a
-                          block that reads another's */
+                          block that reads another's. Of a convolution [B keys, 3 d]: what it
+                          reads */
     int kv_rows; /* of it in a segment */
     struct buffer *d_kv; /* as kv, if others read it: their gradients of it */
     struct buffer *lse; /* [B, H, queries] */
-    struct buffer *o; /* [B queries, H vd] */
+    struct buffer *o; /* [B queries, H vd], or of a convolution [B queries, d] */
     /* with latents, which make q (if by a latent) and kv again in reverse: before their norms, and
      * the norms' statistics; the shared part of keys before rotation */
     struct buffer *latent, *latent_statistics; /* [B keys, rank], [B keys, 2] */
@@ -142,7 +146,8 @@ struct engine {
     struct norm_weights embedding_norm, final_norm, side_norm;
     struct linear_weights project_in, project_out;
     struct block_weights *blocks; /* [layers] */
-    struct attention **attention; /* [layers]; layers with equal scores share one */
+    struct attention **attention; /* [layers]; layers with equal scores share one; NULL: a layer
+                                     that does not attend */
 
     /* activations: the table in buffers.c says where and when they exist */
     struct layer *layers; /* [layers + 1] */
@@ -172,7 +177,7 @@ struct engine {
     struct buffer *scaled; /* with experts whose inputs are scaled: [B S, d] */
     struct buffer *d_logits, *d_weights; /* [B queries, experts], [B queries, chosen] */
     struct buffer *d_branch; /* with experts apart: [B queries, d] */
-    struct buffer *fresh; /* with carry: [B outputs, KV (hd + vd)] keys and values of the positions
+    struct buffer *fresh; /* with carry: [B outputs, widest kv] keys and values of the positions
                              of a layer's x */
     struct buffer *start, *d_start, *side; /* with inputs besides x: [B n, d] layer 0's x, and the
                                               gradients of what blocks made of it; [B n, width] */
@@ -374,6 +379,12 @@ void forward_last(struct engine *g, struct rows rows);
  * `fresh` rows if there are carried ones, s->kv. Returns the rows of kv per segment. */
 int forward_keys(struct engine *g, int l, int batch);
 void forward_queries(struct engine *g, int l, int batch);
+
+/* -- convolution.c -- */
+/* From g->y [B keys, d]: the layer's o. */
+void convolution_forward(struct engine *g, int l, int batch);
+/* g->t = gradient of o -> gradient of g->y [B keys, d]. */
+void convolution_reverse(struct engine *g, int l, int batch);
 
 /* -- latent.c -- */
 /* 1 if blocks have latents; if queries too. */

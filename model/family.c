@@ -54,6 +54,7 @@ int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *
     if (!d->blocks)
         return fail_memory(e, (double)layers * sizeof *d->blocks, "layer table");
     for (int l = 0; l < d->layers; l++)
+        d->blocks[l].mixer.ways = MIXING_ATTENTION,
         d->blocks[l].score.scale = 1 / sqrt(d->head_size);
     return 0;
 }

@@ -116,7 +116,22 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
     return b->source ? g->layers[block_source(d, l)].kv_rows : forward_keys(g, l, batch);
 }
 
-/* to[B queries, d] = the last rows of `from` [B from_rows, d], and the output of the attention. */
+/* What mixes the rows: s->o of y_last [B queries, d] and g->y [B keys, d]. */
+static void forward_mixer(struct engine *g, int l, const struct buffer *y_last, int batch)
+{
+    const struct block_weights *w = &g->blocks[l];
+    struct layer *s = &g->layers[l];
+    if (block_convolves(&g->d->blocks[l])) {
+        convolution_forward(g, l, batch);
+        return;
+    }
+    s->kv_rows = w->latent_down.weight ? latent_forward(g, l, y_last, batch)
+                                       : forward_qkv(g, l, y_last, batch);
+    g->k->attention(g->k, s->o, s->lse, s->q, g->layers[block_source(g->d, l)].kv, g->attention[l],
+                    w->sinks, batch, g->shape.queries[l], s->kv_rows);
+}
+
+/* to[B queries, d] = the last rows of `from` [B from_rows, d], and the output of the mixer. */
 static void branch_joins(struct engine *g, int l, struct buffer *to, struct buffer *from,
                          int from_rows, int batch)
 {
@@ -228,17 +243,14 @@ static int forward_branches(struct engine *g, int l, int batch, int only_kept, s
         pruned = queries < keys;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
 
-    /* attention; y = norm(x), its last rows in t when fewer queries than keys are needed */
+    /* the mixer; y = norm(x), its last rows in t when fewer queries than keys are needed */
     normed(g, g->y, s->statistics_1, x, &w->attention_norm, key_rows);
     struct buffer *y_last = g->y;
     if (pruned) {
         k->tail(k, g->t, g->y, batch, queries, keys, hidden);
         y_last = g->t;
     }
-    s->kv_rows = w->latent_down.weight ? latent_forward(g, l, y_last, batch)
-                                       : forward_qkv(g, l, y_last, batch);
-    k->attention(k, s->o, s->lse, s->q, g->layers[block_source(d, l)].kv, g->attention[l], w->sinks,
-                 batch, queries, s->kv_rows);
+    forward_mixer(g, l, y_last, batch);
 
     /* residual stream after attention; the MLP reads it, or (parallel) the block's input */
     struct buffer *mlp_input = s->mid;

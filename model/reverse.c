@@ -168,9 +168,9 @@ static void pass_keys(struct engine *g, int l, int batch)
         k->add(k, g->layers[source].d_kv, g->dkv, rows, width);
 }
 
-/* dy = gradient of the attention branch's output -> gradient of the attention norm's output in g->y
+/* g->t = gradient of the attention's output -> gradient of the attention norm's output in g->y
  * [B keys, d]. */
-static void reverse_attention(struct engine *g, int l, const struct buffer *dy, int batch)
+static void reverse_attention(struct engine *g, int l, int batch)
 {
     struct kernels *k = g->k;
     const struct decoder *d = g->d;
@@ -180,7 +180,6 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
     int keys = g->shape.keys[l], queries = g->shape.queries[l], q_width = block_q_width(d, b),
         kv_width = block_kv_width(d, b);
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
-    k->linear_reverse(k, g->t, as_operand(g, dy), w->output.weight, query_rows, 0);
     if (w->latent_down.weight)
         latent_restore(g, l, batch);
     k->attention_reverse(k, g->dq, g->dkv, g->t, s->q, g->layers[block_source(d, l)].kv, s->o,
@@ -224,6 +223,17 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
     }
 }
 
+/* The same of any mixer, from dy = gradient of its branch's output. */
+static void reverse_mixer(struct engine *g, int l, const struct buffer *dy, int batch)
+{
+    g->k->linear_reverse(g->k, g->t, as_operand(g, dy), g->blocks[l].output.weight,
+                         (struct rows){batch, g->shape.queries[l]}, 0);
+    if (block_convolves(&g->d->blocks[l]))
+        convolution_reverse(g, l, batch);
+    else
+        reverse_attention(g, l, batch);
+}
+
 /* Blocks whose MLP reads the residual stream after attention, s->mid, with or without post norms.
  */
 static int reverse_sequential(struct engine *g, int l, struct buffer **to, struct buffer **from,
@@ -258,7 +268,7 @@ static int reverse_sequential(struct engine *g, int l, struct buffer **to, struc
                      (struct normed){s->attention_sum, s->statistics_3, &w->attention_post_norm},
                      query_rows, 0, PRODUCT);
     }
-    reverse_attention(g, l, branch, batch);
+    reverse_mixer(g, l, branch, batch);
     if (b->residual_from_norm) {
         k->tail_reverse(k, g->y, dy, batch, queries, keys, hidden);
         normed_reverse(g, dx, g->y, (struct normed){s->x, s->statistics_1, &w->attention_norm},
@@ -285,7 +295,7 @@ static int reverse_post(struct engine *g, int l, struct buffer **to, struct buff
     norm_reverse(g, dy, dx,
                  (struct normed){s->attention_sum, s->statistics_3, &w->attention_post_norm},
                  query_rows, 0, PRODUCT);
-    reverse_attention(g, l, dy, batch);
+    reverse_mixer(g, l, dy, batch);
     reverse_input(g, l, to, from, batch);
     return 0;
 }
@@ -299,7 +309,7 @@ static int reverse_parallel(struct engine *g, int l, struct buffer *dx, struct b
     struct layer *s = &g->layers[l];
     int keys = g->shape.keys[l], queries = g->shape.queries[l], hidden = g->d->hidden;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
-    reverse_attention(g, l, dy, batch);
+    reverse_mixer(g, l, dy, batch);
     normed_reverse(g, dx, g->y, (struct normed){s->x, s->statistics_1, &w->attention_norm},
                    key_rows, 0, PASS);
     k->tail_reverse(k, dx, dy, batch, queries, keys, hidden);

@@ -79,6 +79,8 @@ int score_carry_check(const struct decoder *d, struct error *e)
                     d->path);
     for (int l = 0; l < d->layers; l++) {
         const struct score *s = &d->blocks[l].score;
+        if (!block_attends(&d->blocks[l])) /* its window is the convolution's */
+            continue;
         if (s->window < 1)
             return fail(e,
                         "%s: layer %d of %d attends to all keys (expected a window in every layer: "
@@ -133,7 +135,7 @@ int score_join(struct engine *g, int l, int batch)
     struct kernels *k = g->k;
     int most = shape_carry(&g->shape, l), before = g->carried < most ? (int)g->carried : most,
         fresh = g->shape.keys[l], all = before + fresh;
-    int width = block_kv_width(g->d, &g->d->blocks[l]), kept = all < most ? all : most;
+    int width = block_kept_width(g->d, &g->d->blocks[l]), kept = all < most ? all : most;
     k->join(k, g->layers[l].kv, g->layers[l].carry, g->fresh, batch, before, fresh, width);
     if (kept > 0)
         k->tail(k, g->layers[l].carry, g->layers[l].kv, batch, kept, all, width);

@@ -119,6 +119,16 @@ static int same_score(const struct block *of_a, const struct block *of_b)
            a->key_bias_scale == b->key_bias_scale;
 }
 
+/* The first layer whose attention is that of layer l: l if there is none before. */
+static int first_alike(const struct decoder *d, int l)
+{
+    int first = 0;
+    while (first < l &&
+           !(block_attends(&d->blocks[first]) && same_score(&d->blocks[first], &d->blocks[l])))
+        first++;
+    return first;
+}
+
 /* cosine and sine [n, size / 2] of a layer's rotation; caller frees, also on failure. */
 static int evaluate_angles(double **cosine, double **sine, const struct rotary *r, int n,
                            struct error *e)
@@ -145,10 +155,7 @@ double scores_bytes(double *passing, const struct decoder *d, int n)
         angles += d->rotary[i].size;
     for (int l = 0; l < d->layers; l++) {
         const struct score *s = &d->blocks[l].score;
-        int before = 0;
-        while (before < l && !same_score(&d->blocks[before], &d->blocks[l]))
-            before++;
-        if (before < l)
+        if (!block_attends(&d->blocks[l]) || first_alike(d, l) < l)
             continue;
         double heads = d->heads, others = heads * ((s->multiplier != NULL) + (s->key_bias != NULL)),
                turned = shape_rotates(d, l) ? d->rotary[s->rotary].size : 0,
@@ -175,11 +182,12 @@ int scores_create(struct engine *g, struct error *e)
             goto end;
     for (int l = 0; l < d->layers; l++) {
         const struct score *score = &d->blocks[l].score;
-        for (int before = 0; before < l && !g->attention[l]; before++)
-            if (same_score(&d->blocks[before], &d->blocks[l]))
-                g->attention[l] = g->attention[before];
-        if (g->attention[l])
+        if (!block_attends(&d->blocks[l]))
             continue;
+        if (first_alike(d, l) < l) {
+            g->attention[l] = g->attention[first_alike(d, l)];
+            continue;
+        }
         struct attention_shape shape = scores_shape(d, l, g->shape.n);
         if (evaluate(&bias, g, score->bias, score->bias_type, e) ||
             evaluate(&multiplier, g, score->multiplier, score->bias_type, e) ||

@@ -92,17 +92,15 @@ void shape_rows(struct shape *s, int n)
     for (int l = 0; l < layers; l++)
         s->keys[l] = 0; /* so far: what the blocks above need of its keys */
     for (int l = layers - 1; l >= 0; l--) {
-        const struct score *score = &s->d->blocks[l].score;
-        int *of = &s->keys[block_source(s->d, l)], span = rows;
+        const struct block *b = &s->d->blocks[l];
+        int *of = &s->keys[block_source(s->d, l)], span = rows, window = block_window(b);
         s->queries[l] = rows;
         if (s->retain) /* the head needs fewer than the blocks */
             span = s->inputs < n ? s->inputs : n;
         else if (!s->carry) /* only the last n include the first keys */
-            span = score->window && !score->keep && score->window - 1 < n - rows
-                       ? rows + score->window - 1
-                       : n;
+            span = window && !b->score.keep && window - 1 < n - rows ? rows + window - 1 : n;
         *of = span > *of ? span : *of;
-        if (s->d->blocks[l].source)
+        if (b->source)
             s->keys[l] = rows;
         rows = s->keys[l];
     }
@@ -130,6 +128,6 @@ int shape_carry(const struct shape *s, int l)
 {
     if (s->d->blocks[l].source)
         return 0;
-    int before = s->d->blocks[l].score.window - 1;
+    int before = block_window(&s->d->blocks[l]) - 1;
     return !s->carry ? 0 : s->retain || s->carry < before ? s->carry : before;
 }

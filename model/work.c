@@ -19,10 +19,12 @@ static double mlp_columns(const struct block *b)
     return columns;
 }
 
-/* Elements of the matrices for keys and values, and for queries. */
+/* Elements of the matrices for keys and values, and for queries; of a convolution's first one. */
 static double key_elements(const struct decoder *d, const struct block *b)
 {
     double rank = (double)latent_rank(b);
+    if (block_convolves(b))
+        return (double)d->hidden * block_kept_width(d, b);
     if (b->source)
         return 0;
     if (rank == 0)
@@ -33,6 +35,8 @@ static double key_elements(const struct decoder *d, const struct block *b)
 static double query_elements(const struct decoder *d, const struct block *b)
 {
     double rank = (double)latent_query_rank(b);
+    if (block_convolves(b))
+        return 0;
     return rank == 0 ? (double)d->hidden * block_q_width(d, b)
                      : rank * (d->hidden + block_q_width(d, b));
 }
@@ -121,7 +125,9 @@ double work_attention(const struct shape *s)
     const struct decoder *d = s->d;
     double flops = 0, each = 0;
     for (int l = 0; l < d->layers; l++) {
-        if (l == 0 || s->queries[l] != s->queries[l - 1] ||
+        if (!block_attends(&d->blocks[l]))
+            continue;
+        if (l == 0 || !block_attends(&d->blocks[l - 1]) || s->queries[l] != s->queries[l - 1] ||
             !same_pairs(&d->blocks[l].score, &d->blocks[l - 1].score))
             each = work_pairs(d, l, s->queries[l], s->n);
         flops += work_of_pair(d, l, s->kind == REQUEST_GRADIENT) * each;
@@ -143,7 +149,7 @@ double work_products(const struct shape *s)
         flops += each * s->keys[l] * key_elements(d, b) +
                  each * s->queries[l] *
                      (query_elements(d, b) +
-                      d->hidden * (block_o_width(d, b) + mlp_columns(b) + 3.0 * d->side_width));
+                      d->hidden * (block_mixed_width(d, b) + mlp_columns(b) + 3.0 * d->side_width));
     }
     return flops;
 }

@@ -256,6 +256,8 @@ struct decoder *memory_decoder(const struct memory_shape *s, struct error *e)
         fail_memory(e, (double)s->layers * sizeof *d->blocks, "blocks");
         goto failed;
     }
+    for (int l = 0; l < s->layers; l++)
+        d->blocks[l].mixer.ways = MIXING_ATTENTION;
     fill(m, s); /* counts */
     m->arena_bytes = m->elements * element_size(m->type);
     /* shared memory, which keeps its contents when tensors_release_pages lets go of its pages */

@@ -19,7 +19,7 @@ enum { LAYERS = 6 };
 static void test_windows(void **state)
 {
     const struct {
-        int window[LAYERS];
+        int window[LAYERS]; /* below 0: a convolution of that many inputs */
         int uniform;
         const char *text;
     } cases[] = {
@@ -27,6 +27,11 @@ static void test_windows(void **state)
         {{32, 32, 32, 32, 32, 32}, 32, "32"},
         {{32, 32, 32, 32, 0, 64}, 0, "32 (layers 1-4), none (layer 5), 64 (layer 6)"},
         {{0, 8, 0, 8, 8, 8}, 0, "none (layer 1), 8 (layer 2), none (layer 3), 8 (layers 4-6)"},
+        {{-3, -3, -3, -3, -3, -3}, 0, "convolution of 3"},
+        {{3, -3, -3, 3, -4, 3},
+         0,
+         "3 (layer 1), convolution of 3 (layers 2-3), 3 (layer 4), convolution of 4 (layer 5), "
+         "3 (layer 6)"},
     };
 
     (void)state;
@@ -37,7 +42,12 @@ static void test_windows(void **state)
 
         memset(blocks, 0, sizeof blocks);
         for (int l = 0; l < LAYERS; l++)
-            blocks[l].score.window = cases[i].window[l];
+            if (cases[i].window[l] < 0)
+                blocks[l].mixer = (struct mixer){MIXING_CONVOLUTION,
+                                                 {.reach = -cases[i].window[l]}};
+            else
+                blocks[l].mixer.ways = MIXING_ATTENTION,
+                blocks[l].score.window = cases[i].window[l];
         text = decoder_windows_text(&d);
         assert_non_null(text);
         assert_string_equal(text, cases[i].text);
