@@ -42,8 +42,14 @@ void info_put_blocks(FILE *f, const struct decoder *d)
                                         [NORM_RMS] = "rms norm",
                                         [NORM_RMS_OUTSIDE] = "rms norm",
                                         [NORM_LENGTH] = "scale norm"};
-    const struct block *b = &d->blocks[0];
+    const struct block *b = &d->blocks[0], *convolving = NULL;
     int first = 1;
+
+    for (int l = d->layers - 1; l >= 0; l--)
+        if (block_attends(&d->blocks[l]))
+            b = &d->blocks[l];
+        else
+            convolving = &d->blocks[l];
 
     if (b->attention_norm.present || b->attention_post_norm.present)
         put_setting(f, &first, "%s",
@@ -68,6 +74,8 @@ void info_put_blocks(FILE *f, const struct decoder *d)
         put_setting(f, &first, "sinks");
     if (b->query.bias.data || b->latent.down.bias.data || b->up.bias.data || b->output.bias.data)
         put_setting(f, &first, "biases");
+    if (convolving && convolving->mixer.convolution.bias.data)
+        put_setting(f, &first, "biases of convolutions");
     if (b->clip > 0)
         put_setting(f, &first, "queries, keys and values clipped to %g", b->clip);
     if (b->score.soft_cap > 0)

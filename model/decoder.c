@@ -21,7 +21,8 @@ static const struct family *const families[] = {&family_reach,   &family_bloom, 
 static const struct family *const tables[] = {families_llama_like, families_mixtures,
                                               families_gemma4,     families_latents,
                                               families_gpt_like,   families_beside_images,
-                                              families_llama4,     families_trained};
+                                              families_llama4,     families_convolutions,
+                                              families_trained};
 
 const struct family *family_at(int i)
 {

@@ -220,14 +220,19 @@ int mixture_settings(struct mixture *m, const struct expert_layout *o, struct de
                                   .chosen_groups = 1,
                                   .normalised = 1,
                                   .factor = 1,
-                                  .floor = o->scoring == SCORING_SIGMOID ? 1e-20 : 0};
+                                  .floor = o->scoring != SCORING_SIGMOID ? 0
+                                           : o->floor > 0                ? o->floor
+                                                                         : 1e-20};
+    int corrected = 1;
     if (read_normalised(m, d, e) ||
+        (o->corrected && config_bool_or(c, o->corrected, 1, &corrected, e)) ||
         (o->factor &&
          config_real_or(c, o->factor, 1e-6, 1e6, o->factor_absent, &m->routing.factor, e)) ||
         (o->scoring == SCORING_SPARSEMIXER && read_sparsemixer(m, d, e)) ||
         read_shared_size(m, d, e) || (o->by_groups && read_groups(m, d, e)) ||
         (o->group_methods && read_group_method(m, d, e)) || read_layers(m, d, e))
         return -1;
+    m->uncorrected = !corrected;
     family_note(d, "gradients go through the weights of the experts that each token chose; the "
                    "choice itself is held constant");
     return 0;
@@ -427,13 +432,16 @@ int mixture_read(struct block *b, const struct mixture *m, const struct decoder 
     x->expert = calloc(count, sizeof *x->expert);
     if (!x->expert)
         return fail_memory(e, (double)count * sizeof *x->expert, "experts");
+    if (m->uncorrected)
+        family_ignore(d, "%s.%s", stem, o->correction);
     const char *correction = o->other_correction &&
                                      family_has(d, "%s.%s", stem, o->other_correction)
                                  ? o->other_correction
                                  : o->correction;
     if (family_linear(&x->router, d, count, (size_t)d->hidden, o->biased, e, "%s.%s", stem,
                       router) ||
-        (correction && !(o->correction_optional && !family_has(d, "%s.%s", stem, correction)) &&
+        (correction && !m->uncorrected &&
+         !(o->correction_optional && !family_has(d, "%s.%s", stem, correction)) &&
          read_correction(&x->correction, count, d, stem, correction, e)) ||
         read_shared(b, m, d, stem, e))
         return -1;

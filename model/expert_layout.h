@@ -33,6 +33,7 @@ struct expert_layout {
     int group_methods; /* 1: topk_method says whether there are groups, chosen by their largest */
     const char *factor; /* of the weights; NULL: none */
     double factor_absent;
+    double floor; /* in the divisor of sigma's weights; 0: 1e-20 */
     int biased; /* 1: router and experts have biases, those of stacked ones as NAME_bias */
     int turned, alternating; /* turned: stacked matrices are [in, out], with -1 where they are not
                                 [out, in]; alternating: gate, up */
@@ -41,6 +42,7 @@ struct expert_layout {
     /* tensors */
     const char *router, *other_router;
     const char *correction, *other_correction; /* the whole names; correction NULL: none */
+    const char *corrected; /* key, by default 1: 0 leaves the correction out; NULL: none */
     int correction_optional; /* 1: it may be absent */
     const char *parent, *gate, *up, *down; /* separate; parent NULL: never */
     const char *gate_up[2], *stacked_down[2];
@@ -56,6 +58,7 @@ struct mixture {
     const struct expert_layout *layout;
     struct routing routing;
     int width, shared_width, first_dense, step, last;
+    int uncorrected; /* 1: the correction is left out */
     int shared_biased; /* 1: the shared expert's matrices have biases */
     json_t *dense, *with,
         *kinds; /* layers without experts, layers with, or each layer's kind; NULL: none */

@@ -29,7 +29,7 @@ extern const struct family family_reach, family_bloom, family_mpt, family_opt, f
     family_megatron, family_fairseq, family_litgpt;
 extern const struct family families_llama_like[], families_mixtures[], families_latents[],
     families_gpt_like[], families_beside_images[], families_llama4[], families_gemma4[],
-    families_trained[]; /* to a name that is NULL */
+    families_convolutions[], families_trained[]; /* to a name that is NULL */
 
 /* All families, counted from 0; NULL after the last. */
 const struct family *family_at(int i);
@@ -47,7 +47,8 @@ struct size_keys {
 /* The first key if config.json has it, else the second: for families with two names for a key. Both
  * count as understood. */
 const char *family_either(const struct decoder *d, const char *key, const char *older);
-/* Reads the sizes and allocates d->blocks, zeroed, with scores scaled by head_size^-1/2. */
+/* Reads the sizes and allocates d->blocks, zeroed, with attention, its scores scaled by
+ * head_size^-1/2. */
 int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *e) MUST_USE;
 /* An unsupported option: refuses true (1) if `only` is 0, and the reverse; default `absent`. */
 int family_only(struct decoder *d, const char *key, int only, int absent, struct error *e) MUST_USE;
@@ -81,6 +82,10 @@ int family_stacked(view *out, const struct decoder *d, struct stack stack, size_
                    struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(6, 7);
 int family_vector(view *out, const struct decoder *d, size_t size, struct error *e,
                   const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
+/* The taps of a convolution of each channel by itself, [channels, 1, reach] or, in GGUF files,
+ * [channels, reach], as a vector. */
+int family_taps(view *out, const struct decoder *d, size_t channels, size_t reach, struct error *e,
+                const char *format, ...) MUST_USE PRINTF_LIKE(6, 7);
 /* weight and, if `with_bias`, bias of STEM.weight / STEM.bias. */
 int family_linear(struct linear *out, const struct decoder *d, size_t rows, size_t columns,
                   int with_bias, struct error *e, const char *format, ...) MUST_USE

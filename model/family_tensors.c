@@ -172,6 +172,27 @@ int family_vector(view *out, const struct decoder *d, size_t size, struct error 
     return vector_named(out, d, size, name, e);
 }
 
+int family_taps(view *out, const struct decoder *d, size_t channels, size_t reach, struct error *e,
+                const char *format, ...)
+{
+    FORMAT_NAME(name, format);
+    const struct tensor *stored = tensors_find(d->tensors, name);
+    int flat = stored && stored->rank == 2;
+    const struct tensor *t = flat ? find_shaped(d, name, (size_t[]){channels, reach}, 2, e)
+                                  : find_shaped(d, name, (size_t[]){channels, 1, reach}, 3, e);
+    if (!t)
+        return -1;
+    *out = (view){.data = t->data,
+                  .type = t->type,
+                  .groups = channels,
+                  .rows = reach,
+                  .columns = 1,
+                  .group_stride = t->stride[0],
+                  .row_stride = t->stride[flat ? 1 : 2],
+                  .column_stride = 1};
+    return 0;
+}
+
 int family_linear(struct linear *out, const struct decoder *d, size_t rows, size_t columns,
                   int with_bias, struct error *e, const char *format, ...)
 {

@@ -46,6 +46,8 @@ static int read_sizes(struct reading *r)
                                             (long)o->inner_times * d->hidden, &inner, r->e)
                             : config_int(d->config, inner_key, 1, 1 << 24, &inner, r->e))
         return -1;
+    if (o->convolution && convolution_inner(&inner, o->convolution, d, r->e))
+        return -1;
     d->mlp = (int)inner;
     d->kv_heads = r->single ? 1 : d->kv_heads;
     d->value_size = o->latent ? r->latent.value : d->head_size;
@@ -280,6 +282,15 @@ static int read_attention(struct block *b, const struct reading *r)
                        names->output);
 }
 
+static int read_mixer(struct block *b, const struct reading *r)
+{
+    char stem[128];
+    if (!block_convolves(b))
+        return read_attention(b, r);
+    snprintf(stem, sizeof stem, "%s%s.%d", r->prefix, r->layout->names.layers, r->block);
+    return convolution_read(b, r->layout->convolution, r->d, r->conv_bias, stem, r->e);
+}
+
 static int read_mlp(struct block *b, const struct reading *r)
 {
     const struct names *names = &r->layout->names;
@@ -316,7 +327,7 @@ static int read_block(struct block *b, const struct reading *r)
 {
     const struct names *names = &r->layout->names;
     int shared = r->parallel && r->layout->one_norm;
-    if (read_block_norm(&b->attention_norm, r, names->attention_norm) || read_attention(b, r) ||
+    if (read_block_norm(&b->attention_norm, r, names->attention_norm) || read_mixer(b, r) ||
         (r->post_norms &&
          read_block_norm(&b->attention_post_norm, r, names->attention_post_norm)) ||
         (!shared && read_block_norm(&b->mlp_norm, r, names->mlp_norm)) || read_mlp(b, r) ||

@@ -4,6 +4,7 @@
 #ifndef REACH_MODEL_LAYOUT_H
 #define REACH_MODEL_LAYOUT_H
 
+#include "model/convolution_layout.h"
 #include "model/expert_layout.h"
 #include "model/latent_layout.h"
 
@@ -158,6 +159,8 @@ struct layout {
     enum fused fused;
     int transposed; /* matrices of the blocks are stored [in, out] */
     const struct latent_layout *latent; /* instead of names of queries, keys, values; NULL: none */
+    const struct convolution_layout
+        *convolution; /* in some layers instead of attention; NULL: none */
     const struct expert_layout *experts; /* instead of the MLP, in all layers or some; NULL: none */
     const char *experts_key; /* key without which, or false, there are none; NULL: always */
 

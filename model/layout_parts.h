@@ -12,8 +12,8 @@ struct reading {
     double epsilon;
     enum activation activation;
     int xielu; /* 1: instead of it */
-    int norm_bias, qkv_bias, output_bias, mlp_bias, head_bias, head_norms, post_norms, parallel,
-        scaled, single;
+    int conv_bias, norm_bias, qkv_bias, output_bias, mlp_bias, head_bias, head_norms, post_norms,
+        parallel, scaled, single;
     enum fused fused;
     int full_size, full_kv_heads; /* of layers without windows; 0: as of the others */
     int keys_are_values, wide_sharers;

@@ -202,5 +202,7 @@ int layout_positions(struct reading *r)
         if (!r->d->blocks[l].score.window)
             r->d->blocks[l].head_size = r->full_size, r->d->blocks[l].kv_heads = r->full_kv_heads;
     turn_layers(r->d, o->turned);
+    if (o->convolution && convolution_settings(&r->conv_bias, o->convolution, r->d, r->e))
+        return -1;
     return o->latent ? latent_check_rope(r->d, &r->latent, r->e) : 0;
 }

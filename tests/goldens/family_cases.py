@@ -889,5 +889,6 @@ FAMILY_CASES = [
 ]
 
 from latent_cases import LATENT_CASES       # noqa: E402: it takes what is above
+from convolution_cases import CONVOLUTION_CASES     # noqa: E402
 
-FAMILY_CASES += LATENT_CASES
+FAMILY_CASES += LATENT_CASES + CONVOLUTION_CASES

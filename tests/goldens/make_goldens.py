@@ -169,7 +169,7 @@ def random_weight(name, shape, config, rng):
 
 def stored_buffers(model):
     """Buffers that files have and that change the model."""
-    return [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(("e_score_correction_bias", "act_fn.beta", "act_fn.eps", ".layer_scalar"))]
+    return [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(("e_score_correction_bias", "expert_bias", "act_fn.beta", "act_fn.eps", ".layer_scalar"))]
 
 
 def random_state(model, case, rng):
