@@ -13,8 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[] = {
-    [CSV_TEXT] = "text", [CSV_WHOLE] = "whole", [CSV_REAL] = "real", [CSV_DECIMAL] = "decimal"};
+static const char *const kinds[] = {[CSV_TEXT] = "text",
+                                    [CSV_WHOLE] = "whole",
+                                    [CSV_REAL] = "real",
+                                    [CSV_DECIMAL] = "decimal",
+                                    [CSV_DIGITS] = "whole of any size"};
 
 static void write_columns(FILE *f, const struct csv_layout *l, const char *title)
 {
@@ -100,10 +103,11 @@ static char *names_of(const struct csv_layout *l, const char *between,
 /* python/reach_erf/tables.py: names and kinds. */
 static const char *python_kind(const struct csv_column *c)
 {
-    return c->kind == CSV_TEXT    ? ""
-           : c->kind == CSV_WHOLE ? (c->may_be_empty ? ":w?" : ":w")
-           : c->may_be_empty      ? ":r?"
-                                  : ":r";
+    return c->kind == CSV_TEXT     ? ""
+           : c->kind == CSV_DIGITS ? ":d?"
+           : c->kind == CSV_WHOLE  ? (c->may_be_empty ? ":w?" : ":w")
+           : c->may_be_empty       ? ":r?"
+                                   : ":r";
 }
 
 static void write_python(FILE *f, const void *unused)

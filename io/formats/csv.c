@@ -169,6 +169,7 @@ static void put_column(struct csv *c, const struct csv_column *column, const cha
 
     switch (column->kind) {
     case CSV_DECIMAL:
+    case CSV_DIGITS:
     case CSV_TEXT:
         memcpy(&value.text, at, sizeof value.text);
         put_text(c, column->name,

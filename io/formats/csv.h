@@ -17,7 +17,8 @@ enum csv_kind {
     CSV_TEXT,
     CSV_WHOLE,
     CSV_REAL,
-    CSV_DECIMAL /* a real rounded by the writer: its decimals as text */
+    CSV_DECIMAL, /* a real rounded by the writer: its decimals as text */
+    CSV_DIGITS /* a whole number of any size, or inf: its digits as text */
 };
 
 /* A column: its value is the member of the same name in the writer's struct of a row. */
@@ -43,6 +44,11 @@ struct csv_column {
 #define CSV_ROUNDED(row, name, unit, meaning) \
     { \
 #name, unit, meaning, CSV_DECIMAL, 1, offsetof(struct row, name) \
+    }
+/* A whole number of any size that may be empty, a const char *. */
+#define CSV_LONG(row, name, unit, meaning) \
+    { \
+#name, unit, meaning, CSV_DIGITS, 1, offsetof(struct row, name) \
     }
 #define CSV_KIND(row, name) \
     _Generic(((struct row *)0)->name, const char * : CSV_TEXT, char * : CSV_TEXT, long long : CSV_WHOLE, double : CSV_REAL)

@@ -15,6 +15,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -213,7 +214,7 @@ def cell(value: Any) -> str:
     """Return a value of a column as a table shows it."""
     if isinstance(value, (float, np.floating)):
         return number(float(value), 6)
-    text = str(value)
+    text = str(Decimal(value) if isinstance(value, int) else value)  # str() of an int gives no more than 4300 digits
     return text if len(text) <= 40 or not text.isdigit() else f"{text[0]}.{text[1:3]}e{len(text) - 1}"
 
 
@@ -234,7 +235,7 @@ class Perplexity(TableOutcome):
 
 
 class Theory(TableOutcome):
-    """Theoretical receptive fields, of `trf`. `trf_lo` and `trf_hi` are texts with all digits."""
+    """Theoretical receptive fields, of `trf`. `trf_lo` and `trf_hi` are Python's int, exact at any size, NaN where there is none."""
 
     kinds = ("trf", "rotary")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,13 +15,14 @@ from .errors import ReachError
 if TYPE_CHECKING:
     import pandas
 
-# The columns of each file, in their order. :w are whole numbers, :r numbers, with ? where one may be missing; others are text.
+# The columns of each file, in their order. :w are whole numbers, :d whole numbers of any size, :r numbers, with ? where one may be
+# missing; others are text.
 COLUMNS = {  # by make outputs
     "curve": "model position:w distance:w s:r c:r c_lo:r c_hi:r target:w layer:w attribution",
     "summary": """model segments:w excluded:w length:w threshold:r erf:w erf_lo:w erf_hi:w
         saturated:w erf_q10:w erf_median:w erf_q90:w sink_share:r erf_without_sink:w mean_logprob:r
         ppl:r target:w layer:w attribution growth:r? growth_lo:r? growth_hi:r?""",
-    "attention": """model layer:w head:w epsilon attention_erf:w trf trf_length:w? verdict
+    "attention": """model layer:w head:w epsilon attention_erf:w trf:d? trf_length:w? verdict
         segments:w excluded:w""",
     "validation": """model change tokens:w tests:w nll_change:r nll_change_lo:r? nll_change_hi:r?
         size:r size_lo:r? size_hi:r? gradient:r within:r enough:w enough_lo:w? enough_hi:w?
@@ -33,7 +35,7 @@ COLUMNS = {  # by make outputs
         rest_lo:r? rest_hi:r? within:r needed:r enough:r needed_q10:w needed_median:w
         needed_q90:w""",
     "per-token": "model context:w row:w? position:w id:w nll:r piece",
-    "trf": """formula head length layers:w epsilon verdict sum_lo:r? sum_hi:r? trf_lo trf_hi
+    "trf": """formula head length layers:w epsilon verdict sum_lo:r? sum_hi:r? trf_lo:d? trf_hi:d?
         layer:w? log10_trf_lo:r? log10_trf_hi:r?""",
     "rotary": """formula layer:w? inputs:w? turned:w still:r verdict distance:w? window:w?
         train_length:w? slowest:r quarter_turn:w? whole_turn:w? layers:w coherence incoherent:w?""",
@@ -50,7 +52,8 @@ COLUMNS = {  # by make outputs
 class Table(Mapping):
     """Columns by name, as arrays: text as str, whole numbers as int64, others as float64.
 
-    Where a whole number may be missing the column is float64, and NaN. `kind` is which file it is, and `notes` has what stands
+    Where a whole number may be missing the column is float64, and NaN. Whole numbers of any size, such as trf_hi, are Python's int in
+    an array of objects, exact; NaN where there is none, and inf. `kind` is which file it is, and `notes` has what stands
     above the header: the version, the command and the units.
     """
 
@@ -88,14 +91,22 @@ def _notes(lines: list[str]) -> dict[str, str]:
     return notes
 
 
+def _of_any_size(cell: str) -> int | float:
+    """Return a whole number exactly; int() of a text takes no more than 4300 digits."""
+    value = Decimal(cell or "nan")
+    return int(value) if value.is_finite() else float(value)
+
+
 def _column(name: str, kind: str, cells: list[str], path: Any) -> np.ndarray:
     if not kind:
         return np.array(cells, dtype=object)
     try:
+        if kind.startswith("d"):
+            return np.array([*map(_of_any_size, cells)], dtype=object)
         if kind == "w":
             return np.array([int(cell) for cell in cells], dtype=np.int64)
         return np.array([float(cell) if cell or not kind.endswith("?") else np.nan for cell in cells], dtype=np.float64)
-    except ValueError as error:
+    except (ValueError, InvalidOperation) as error:
         raise ReachError(f"{path}: column {name}: {error}") from None
 
 

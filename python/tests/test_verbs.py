@@ -1,6 +1,7 @@
 """The verbs as functions: numbers, arguments, models in memory, progress, Ctrl-C, errors, what notebooks show, what stays behind."""
 
 import contextlib
+import csv
 import gc
 import io
 import json
@@ -13,6 +14,7 @@ import sys
 import time
 import unittest
 import warnings
+from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
 from unittest import mock
@@ -20,7 +22,7 @@ from unittest import mock
 import numpy as np
 import reach_erf as reach
 from reach_erf.arguments import option_arguments
-from reach_erf.outcomes import spelt_bytes
+from reach_erf.outcomes import cell, spelt_bytes
 
 from common import MODELS, REACH, ROOT, TEXT, Case, torch
 
@@ -431,6 +433,23 @@ except reach_erf.ReachError:
             with self.refused(said) as refused:
                 reach.trf("-t", program=fake)
             self.assertEqual(refused.message, said)
+
+
+class Fields(Verbs):
+    def test_are_numbers_of_any_size(self):
+        """Exact, also where int() of a text refuses; NaN where there is none, so that they compare."""
+        found = reach.trf("alibi", "-ln(1+t)", "kerple_log", set={"p": [1.05, 1.0004], "a": 1}, heads=2)
+        with open(found.folder / "trf.csv", encoding="utf-8", newline="") as file:
+            digits = [row["trf_hi"] for row in csv.DictReader(line for line in file if not line.startswith("#"))]
+        fields = found["trf_hi"]
+        self.assertEqual([type(one) for one in fields], [int if text else float for text in digits])
+        self.assertEqual([str(Decimal(one)) if text else "" for one, text in zip(fields, digits)], digits)
+        self.assertEqual([fields[0], len(digits[3]), len(digits[4]) > 4300], [74, 40, True])
+        with np.errstate(invalid="ignore"):
+            self.assertEqual((fields > 100).tolist(), [False, True, False, True, True])
+            if find_spec("pandas"):
+                self.assertEqual((found.to_frame()["trf_hi"] > 100).tolist(), (fields > 100).tolist())
+        self.assertEqual(cell(fields[4]), "5.61e4999")
 
 
 class Shown(Verbs):

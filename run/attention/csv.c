@@ -23,10 +23,10 @@ static const struct csv_column columns[] = {
                "the smallest window that holds a share above 1 - epsilon of the attention: its "
                "mean over segments and the queries of "
                "their second half, by distance"),
-    CSV_OPTIONAL(attention_csv_row, trf, "tokens",
-                 "the same for the series of exp(bias): an upper bound if it is not an exact "
-                 "integer, inf if it diverges; empty: "
-                 "there is no series"),
+    CSV_LONG(attention_csv_row, trf, "tokens",
+             "the same for the series of exp(bias): an upper bound if it is not an exact "
+             "integer, inf if it diverges; empty: "
+             "there is no series"),
     CSV_OPTIONAL(attention_csv_row, trf_length, "tokens",
                  "the same for its first L-1 terms; empty: there is no series"),
     CSV_COLUMN(attention_csv_row, verdict, "", "converges, diverges, undecided or not applicable"),

@@ -14,10 +14,10 @@ static const struct csv_column columns[] = {
     CSV_ROUNDED(trf_row, sum_lo, "",
                 "lower bound of the sum of exp(b) over the length; empty if there is no series"),
     CSV_ROUNDED(trf_row, sum_hi, "", "upper bound of it"),
-    CSV_OPTIONAL(trf_row, trf_lo, "tokens",
-                 "lower bound of the field, all digits; empty if there is none, or it has more "
-                 "than 10,000 digits"),
-    CSV_OPTIONAL(trf_row, trf_hi, "tokens", "upper bound of it; equal to trf_lo when exact"),
+    CSV_LONG(trf_row, trf_lo, "tokens",
+             "lower bound of the field, all digits; empty if there is none, or it has more "
+             "than 10,000 digits"),
+    CSV_LONG(trf_row, trf_hi, "tokens", "upper bound of it; equal to trf_lo when exact"),
     CSV_OPTIONAL(trf_row, layer, "", "of a checkpoint, from 1; empty for a formula"),
     CSV_ROUNDED(trf_row, log10_trf_lo, "",
                 "lower bound of the decimal logarithm of the field; empty if there is none"),
