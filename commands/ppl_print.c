@@ -169,30 +169,31 @@ static int print_gain(const struct ppl_run *r, struct error *e)
     return table_show(t, e);
 }
 
-/* A sentence on how much context targets need. */
+static struct gain_needs needs_of(const struct ppl_run *r, const struct ppl_model *m)
+{
+    size_t longest = r->result_count - 1;
+
+    return (struct gain_needs){.best = (double)ppl_gain_best(r, m)->context,
+                               .longest = (double)m->results[longest].context,
+                               .shorter = (double)m->results[longest - 1].context,
+                               .half = (double)ppl_gain_quantile(r, m, 0.5),
+                               .most = (double)ppl_gain_quantile(r, m, 0.9)};
+}
+
+/* Sentences on how much context targets need; a note says of which models that is unknown. */
 static int print_needs(const struct ppl_run *r, struct error *e)
 {
-    if (r->count <= SENTENCES_MOST)
-        screen_say("\n");
+    size_t said = 0;
+
     for (size_t i = 0; i < r->count && r->count <= SENTENCES_MOST; i++) {
         const struct ppl_model *m = &r->models[i];
-        size_t half = ppl_gain_quantile(r, m, 0.5), most = ppl_gain_quantile(r, m, 0.9);
-        char *text;
-        int rc =
-            most == half
-                ? asprintf(
-                      &text,
-                      "%s: nine tenths of the targets need no more than %zu tokens of context.",
-                      m->argument->name, most)
-                : asprintf(&text,
-                           "%s: half of the targets need no more than %zu tokens of context, nine "
-                           "tenths no "
-                           "more than %zu.",
-                           m->argument->name, half, most);
+        struct gain_needs needs = needs_of(r, m);
+        char *text = needs.best == needs.longest ? gain_sentence(&needs) : NULL;
 
-        if (rc < 0)
+        if (text)
+            screen_say("%s%s: %s.\n", said++ ? "" : "\n", m->argument->name, text);
+        else if (needs.best == needs.longest)
             return fail(e, "out of memory for the report");
-        screen_say("%s\n", text);
         free(text);
     }
     screen_say("\nenough: the NLL of the target is at most %.6g nats above its NLL at %zu tokens\n",
@@ -249,6 +250,16 @@ static void put_unpaired(FILE *f, const void *run, size_t model)
                 screen_text(first->argument->name));
 }
 
+static void put_worse(FILE *f, const void *run, size_t model)
+{
+    struct gain_needs needs = needs_of(run, &((const struct ppl_run *)run)->models[model]);
+    char *text = needs.best < needs.longest ? gain_sentence(&needs) : NULL;
+
+    if (text)
+        fputs(text, f);
+    free(text);
+}
+
 void ppl_notes(FILE *f, const struct ppl_run *r)
 {
     const struct segments *cut = &r->models[0].segments;
@@ -279,6 +290,8 @@ void ppl_notes(FILE *f, const struct ppl_run *r)
     }
     notes_of_models(f, &models, put_text);
     notes_of_models(f, &models, put_unpaired);
+    if (r->options->gain)
+        notes_of_models(f, &models, put_worse);
 }
 
 static void put_notes(FILE *f, const void *r)

@@ -1,5 +1,6 @@
 /* Sentences about results. */
 #include "commands/erf.h"
+#include "commands/ppl.h"
 #include "commands/report.h"
 #include "io/order.h"
 #include "page/escape.h"
@@ -75,18 +76,44 @@ static void tell_perplexity(FILE *f, const struct report *t)
     }
 }
 
+/* Of the rows [first, end) of a model. */
+static struct gain_needs needs_of(const struct report *t, size_t first, size_t end)
+{
+    int context = csv_column(&t->table, "context"), nll = csv_column(&t->table, "nll"),
+        high = csv_column(&t->table, "rest_hi");
+    size_t best = end - 1;
+
+    for (size_t row = first; row + 1 < end; row++)
+        if (number(t, row, nll) < number(t, best, nll))
+            best = row;
+    if (!(number(t, best, high) < 0))
+        best = end - 1;
+    return (struct gain_needs){
+        .best = number(t, best, context),
+        .longest = number(t, end - 1, context),
+        .shorter = number(t, end - first > 1 ? end - 2 : first, context),
+        .half = number(t, first, csv_column(&t->table, "needed_median")),
+        .most = number(t, first, csv_column(&t->table, "needed_q90")),
+    };
+}
+
 static void tell_gain(FILE *f, const struct report *t)
 {
-    int model = csv_column(&t->table, "model"), half = csv_column(&t->table, "needed_median"),
-        most = csv_column(&t->table, "needed_q90"), within = csv_column(&t->table, "within");
+    int model = csv_column(&t->table, "model"), protocol = csv_column(&t->table, "protocol"),
+        within = csv_column(&t->table, "within");
 
-    for (size_t row = 0; row < t->table.rows; row = end_of(t, row, model, model)) {
+    for (size_t row = 0, end; row < t->table.rows; row = end) {
+        struct gain_needs needs = needs_of(t, row, end = end_of(t, row, model, protocol));
+        char *text = gain_sentence(&needs);
+
         begin(f, t, row, model);
-        fprintf(f,
-                "half of the targets need no more than %.0f tokens of context, nine tenths no more "
-                "than %.0f, to be predicted at "
-                "most %.6g nats worse than with the longest.</p>\n",
-                number(t, row, half), number(t, row, most), number(t, row, within));
+        if (text)
+            fputs(text, f);
+        if (needs.best == needs.longest)
+            fprintf(f, ", to be predicted at most %.6g nats worse than with the longest",
+                    number(t, row, within));
+        fputs(".</p>\n", f);
+        free(text);
     }
 }
 

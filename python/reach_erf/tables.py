@@ -32,8 +32,8 @@ COLUMNS = {  # by make outputs
         seconds_per_token:r? diff:r? diff_se:r? p:r? bytes:w? characters:w? words:w?
         bits_per_byte:r? character_ppl:r? word_ppl:r?""",
     "gain": """model protocol context:w tokens:w nll:r gain:r? gain_lo:r? gain_hi:r? p:r? rest:r?
-        rest_lo:r? rest_hi:r? within:r needed:r enough:r needed_q10:w needed_median:w
-        needed_q90:w""",
+        rest_lo:r? rest_hi:r? within:r needed:r enough:r needed_q10:w? needed_median:w?
+        needed_q90:w?""",
     "per-token": "model context:w row:w? position:w id:w nll:r piece",
     "trf": """formula head length layers:w epsilon verdict sum_lo:r? sum_hi:r? trf_lo:d? trf_hi:d?
         layer:w? log10_trf_lo:r? log10_trf_hi:r?""",

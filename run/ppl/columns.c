@@ -78,10 +78,12 @@ static const struct csv_column gain_columns[] = {
                "share of the targets for which this is the shortest context that is enough"),
     CSV_COLUMN(gain_row, enough, "",
                "share of the targets for which this context or a shorter one is enough"),
-    CSV_COLUMN(gain_row, needed_q10, "tokens",
-               "the shortest context with enough of at least 0.1; the same in all rows of a model"),
-    CSV_COLUMN(gain_row, needed_median, "tokens", "of at least 0.5"),
-    CSV_COLUMN(gain_row, needed_q90, "tokens", "of at least 0.9"),
+    CSV_OPTIONAL(gain_row, needed_q10, "tokens",
+                 "the shortest context with enough of at least 0.1; the same in all rows of a "
+                 "model; empty if the longest context makes the model worse: the nll at another is "
+                 "lower, and the 95 % interval of the difference is below 0"),
+    CSV_OPTIONAL(gain_row, needed_median, "tokens", "of at least 0.5; empty as needed_q10"),
+    CSV_OPTIONAL(gain_row, needed_q90, "tokens", "of at least 0.9; empty as needed_q10"),
 };
 
 const struct csv_layout gain_csv = {

@@ -32,10 +32,24 @@ void ppl_gain(struct ppl_model *m, const double *nll, size_t contexts, size_t ta
     }
 }
 
+const struct ppl_result *ppl_gain_best(const struct ppl_run *r, const struct ppl_model *m)
+{
+    const struct ppl_result *longest = &m->results[r->result_count - 1], *best = longest;
+
+    for (const struct ppl_result *at = m->results; at < longest; at++)
+        if (at->perplexity.nll < best->perplexity.nll)
+            best = at;
+    return best->rest.difference + perplexity_margin(&best->rest, best->perplexity.tokens) < 0
+               ? best
+               : longest;
+}
+
 size_t ppl_gain_quantile(const struct ppl_run *r, const struct ppl_model *m, double p)
 {
     size_t j = 0;
 
+    if (ppl_gain_best(r, m) != &m->results[r->result_count - 1])
+        return 0;
     while (j + 1 < r->result_count && m->results[j].enough < p)
         j++;
     return m->results[j].context;

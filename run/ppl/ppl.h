@@ -122,7 +122,11 @@ int ppl_tokens_close(struct ppl_run *r, int keep, struct error *e) MUST_USE;
 /* gain.c, for --gain. Reduces nll[contexts, targets] of a model whose results have contexts. */
 void ppl_gain(struct ppl_model *m, const double *nll, size_t contexts, size_t targets,
               double within);
-/* The smallest context that is enough for a share `p` of the targets. */
+/* The result with the lowest NLL, if by the 95 % interval of the paired difference the longest
+ * context is worse; else the one at the longest. */
+const struct ppl_result *ppl_gain_best(const struct ppl_run *r, const struct ppl_model *m);
+/* The smallest context that is enough for a share `p` of the targets; 0: unknown, as the loss at
+ * the longest, which others are compared with, is not the model's best. */
 size_t ppl_gain_quantile(const struct ppl_run *r, const struct ppl_model *m, double p);
 /* The rows of gain.csv, and gain.gp with its pictures. */
 int ppl_gain_rows(const void *found, struct csv *csv, struct error *e) MUST_USE;
