@@ -15,7 +15,8 @@ int report_texts(FILE *f, const struct explanations *all);
 int report_page(FILE *f, const struct report_run *r);
 /* Describes a result of `reach erf` in words, a paragraph for each model. -1: out of memory. */
 int report_tell_result(FILE *f, const struct result *r);
-/* The same for a table of `reach ppl` or `reach trf`. Nothing for other tables. */
-void report_tell(FILE *f, const struct report *table);
+/* The same for a table of the run that `reach ppl` or `reach trf` wrote. Nothing for other tables.
+ */
+void report_tell(FILE *f, const struct report *table, const struct report_run *r);
 
 #endif

@@ -244,7 +244,8 @@ static void put_figures(FILE *f, const struct report_source *s, size_t *number)
                 report_figure(f, captions[k][1], s->figures[i].svg, ++*number);
 }
 
-static int put_source(FILE *f, const struct report_source *s, size_t *number)
+static int put_source(FILE *f, const struct report_run *r, const struct report_source *s,
+                      size_t *number)
 {
     int is_erf = s->file.kind == REPORT_ERF, rc;
     const char *command = is_erf ? s->result.command : s->file.table.command;
@@ -258,7 +259,7 @@ static int put_source(FILE *f, const struct report_source *s, size_t *number)
         html_text(f, version);
     }
     fputs("</p>\n", f);
-    report_tell(f, &s->file);
+    report_tell(f, &s->file, r);
     rc = is_erf ? put_result(f, &s->result)
          : s->file.kind == REPORT_EXPLANATIONS
              ? report_texts(f, s->units.count ? &s->units : s->explained)
@@ -295,7 +296,7 @@ int report_page(FILE *f, const struct report_run *r)
     fputs("</header>\n<main>\n", f);
     for (size_t i = 0; i < r->count; i++) {
         fprintf(f, "<section id=s%zu tabindex=-1>\n", i + 1);
-        if (put_source(f, &r->sources[i], &number) != 0)
+        if (put_source(f, r, &r->sources[i], &number) != 0)
             return -1;
         fputs("</section>\n", f);
     }

@@ -38,7 +38,49 @@ static void begin(FILE *f, const struct report *t, size_t row, int column)
 
 /* ---- perplexity ---- */
 
-static void tell_perplexity(FILE *f, const struct report *t)
+static const char *cell_of(const struct report *t, size_t row, const char *column)
+{
+    return report_cell(t, row, csv_column(&t->table, column));
+}
+
+/* Where these are equal, rows of ppl.csv and gain.csv are of one run. */
+static const char *const run_columns[] = {"model", "protocol", "context", "tokens", "nll"};
+enum { RUN_COLUMNS = sizeof run_columns / sizeof *run_columns };
+
+/* The change of the NLL from row `first` to row `last`, with its interval where a gain.csv of the
+ * same run has it: there the targets are paired. */
+static void put_change(FILE *f, const struct report *t, size_t first, size_t last,
+                       const struct report_run *r)
+{
+    double change = number(t, last, csv_column(&t->table, "nll")) -
+                    number(t, first, csv_column(&t->table, "nll"));
+
+    if (change == 0) {
+        fputs("the same", f);
+        return;
+    }
+    fprintf(f, "%.3g nats per token %s", fabs(change), change < 0 ? "less" : "more");
+    for (size_t i = 0; i < r->count; i++) {
+        const struct report *gain = &r->sources[i].file;
+
+        for (size_t row = 0; gain->kind == REPORT_GAIN && row < gain->table.rows; row++) {
+            double low = number(gain, row, csv_column(&gain->table, "rest_lo")),
+                   high = number(gain, row, csv_column(&gain->table, "rest_hi"));
+            int same = isfinite(low);
+
+            for (int k = 0; k < RUN_COLUMNS; k++)
+                same &= strcmp(cell_of(gain, row, run_columns[k]),
+                               cell_of(t, first, run_columns[k])) == 0;
+            if (same) {
+                fprintf(f, " (paired by target, 95 %% interval of the change: %+.3g to %+.3g)",
+                        -high, -low);
+                return;
+            }
+        }
+    }
+}
+
+static void tell_perplexity(FILE *f, const struct report *t, const struct report_run *r)
 {
     int model = csv_column(&t->table, "model"), protocol = csv_column(&t->table, "protocol"),
         context = csv_column(&t->table, "context"), ppl = csv_column(&t->table, "ppl"),
@@ -56,22 +98,16 @@ static void tell_perplexity(FILE *f, const struct report *t)
         if (end == first + 1) {
             fprintf(f, "the perplexity is %.4g", number(t, first, ppl));
         } else {
-            double change = number(t, last, nll) - number(t, first, nll);
-
             fprintf(f, "the perplexity is %.4g with %.0f tokens of context and %.4g with %.0f, ",
                     number(t, first, ppl), number(t, first, context), number(t, last, ppl),
                     number(t, last, context));
-            fprintf(f,
-                    change < 0   ? "%.3g nats per token less"
-                    : change > 0 ? "%.3g nats per token more"
-                                 : "the same",
-                    fabs(change));
+            put_change(f, t, first, last, r);
             if (best != first && best != last)
                 fprintf(f, "; the lowest is %.4g, with %.0f", number(t, best, ppl),
                         number(t, best, context));
         }
-        if (isfinite(number(t, last, error)))
-            fprintf(f, " (standard error of one: %.2g nats)", number(t, last, error));
+        if (end == first + 1 && isfinite(number(t, last, error)))
+            fprintf(f, " (standard error of the loss: %.2g nats)", number(t, last, error));
         fputs(".</p>\n", f);
     }
 }
@@ -215,10 +251,10 @@ static void tell_fields(FILE *f, const struct report *t)
     }
 }
 
-void report_tell(FILE *f, const struct report *table)
+void report_tell(FILE *f, const struct report *table, const struct report_run *r)
 {
     if (table->kind == REPORT_PERPLEXITY)
-        tell_perplexity(f, table);
+        tell_perplexity(f, table, r);
     else if (table->kind == REPORT_GAIN)
         tell_gain(f, table);
     else if (table->kind == REPORT_VALIDATION)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "tests/program.h"
+#include "tests/results.h"
 #include "tests/scratch.h"
 #include "tests/tiny.h"
 
@@ -139,6 +140,28 @@ static void test_numbers(void **state)
         fail_msg("the page does not have %s", cell);
     free(page);
     free(summary);
+}
+
+/* The change of the loss from context to context has the interval of pairs, from gain.csv; without
+ * that file none, and never the spread of the losses themselves. */
+static void test_paired_change(void **state)
+{
+    struct csv_table gain = read_table(at("both/gain.csv"));
+    char said[100], *page = page_of("report both --force");
+
+    (void)state;
+    snprintf(said, sizeof said, "paired by target, 95 %% interval of the change: %+.3g to %+.3g)",
+             -number(&gain, 0, "rest_hi"), -number(&gain, 0, "rest_lo"));
+    if (!strstr(page, said))
+        fail_msg("the page does not say %s", said);
+    assert_null(strstr(page, "(standard error"));
+    csv_table_free(&gain);
+    free(page);
+    page = page_of("report both/ppl.csv --force");
+    assert_non_null(strstr(page, " nats per token "));
+    assert_null(strstr(page, "interval of the change"));
+    assert_null(strstr(page, "(standard error"));
+    free(page);
 }
 
 /* The texts of explanations, whatever is in them; shades and shares are those of the file. */
@@ -380,6 +403,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds),
                                        cmocka_unit_test(test_numbers),
+                                       cmocka_unit_test(test_paired_change),
                                        cmocka_unit_test(test_texts),
                                        cmocka_unit_test(test_units),
                                        cmocka_unit_test(test_without_gnuplot),
