@@ -295,8 +295,8 @@ static void gate_reverse(struct kernels *k, struct buffer *d_raw, const struct b
         double slope, d_log = d[row * 2 * h + c], d_step = d[row * 2 * h + h + c];
         time_step(&slope, (double)in[at] + (bias ? bias[c] : 0), v);
         if (v->write > 0) {
-            double open = sigmoid(in[at + h]);
-            out[at + h] = (real)(d_step * v->write * open * (1 - open));
+            double b = in[at + h];
+            out[at + h] = (real)(d_step * v->write * sigmoid(b) * sigmoid(-b));
             d_step = 0;
         }
         out[at] = (real)(slope * (d_step - rate[c] * d_log));
