@@ -214,7 +214,8 @@ void cuda_multiply(struct kernels *k, const struct product *p, size_t rows);
 /* product_tile.cu: the same by a kernel of our own, enqueued. */
 void cuda_multiply_by_tiles(cudaStream_t stream, const struct product *p, size_t rows);
 
-/* -- norm.cu, activation.cu, convolution.cu, rows.cu, move.cu, experts.cu, head.cu -- */
+/* -- norm.cu, activation.cu, convolution.cu, rows.cu, move.cu, experts.cu, gating.cu,
+ * recurrence.cu, head.cu -- */
 /* out[count] = in[count], rounded to bf16, or widened. */
 void cuda_convert_bf16(cudaStream_t stream, bf16 *out, const float *in, size_t count);
 void cuda_convert_float(cudaStream_t stream, float *out, const bf16 *in, size_t count);
@@ -226,6 +227,8 @@ void cuda_fill_convolution(struct kernels *k);
 void cuda_fill_rows(struct kernels *k);
 void cuda_fill_move(struct kernels *k);
 void cuda_fill_experts(struct kernels *k);
+void cuda_fill_gating(struct kernels *k);
+void cuda_fill_recurrence(struct kernels *k);
 void cuda_fill_head(struct kernels *k);
 /* Bytes of scratch of a head over this many segments, `width` wide. */
 size_t cuda_head_scratch(int segments, size_t vocabulary, size_t width);
