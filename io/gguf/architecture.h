@@ -17,6 +17,7 @@ enum gguf_layout {
     LAYOUT_PLUS_ONE, /* the library has the weight minus 1 */
     LAYOUT_ROW, /* a vector, or a matrix of one row, which is the library's form */
     LAYOUT_BARE, /* the same, and the library's name has no .weight and .bias */
+    LAYOUT_TAPS, /* [channels, reach]; the library has [channels, 1, reach] */
     LAYOUT_LATENT_KEYS, /* keys of heads from a latent, which the library has with the values */
     LAYOUT_NAMED_HEADS /* a row for each head, which are tensors of their own in the library */
 };
@@ -68,7 +69,7 @@ struct architecture {
 };
 
 /* The tables, each ended by name NULL, and llama's row with experts. */
-extern const struct architecture gguf_dense[], gguf_mixtures[], gguf_mixtral;
+extern const struct architecture gguf_dense[], gguf_mixtures[], gguf_convolutions[], gguf_mixtral;
 
 /* The architecture of that name, or NULL with *e. */
 const struct architecture *architecture_find(struct gguf_text name, const char *path,

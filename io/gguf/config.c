@@ -121,13 +121,35 @@ static int check_general(const struct gguf *g, struct error *e)
     return 0;
 }
 
-/* Only values of a latent may have another size than keys: `finish` reads it. */
-static int has_latents(const struct gguf_model *m)
+static int has_key(const struct gguf_model *m, const char *key)
 {
     const struct key_row *row = m->architecture->keys;
-    while (row->key && strcmp(row->key, "attention.kv_lora_rank"))
+    while (row->key && strcmp(row->key, key))
         row++;
     return row->key != NULL;
+}
+
+/* The heads for keys and values, which may be a list of one number and, for layers that convolve,
+ * 0. */
+static int take_kv_heads(struct gguf_model *m, struct error *e)
+{
+    const struct gguf_pair *p = model_pair(m, "attention.head_count_kv");
+    if (!p || !p->is_array || !has_key(m, "shortconv.l_cache"))
+        return model_whole(m, "attention.head_count_kv", m->heads, &m->kv_heads, e);
+    m->kv_heads = 0;
+    for (uint64_t i = 0; i < p->count; i++) {
+        int64_t heads = 0;
+        if (p->type == GGUF_STRING || gguf_integer(p, i, &heads) || heads < 0 || heads > m->heads ||
+            (heads && m->kv_heads && heads != m->kv_heads))
+            return fail(e,
+                        "%s: %s.attention.head_count_kv, entry %llu is not supported (expected one "
+                        "number from 1 to %lld in layers with attention, and 0 in others)",
+                        model_path(m), m->architecture->name, (unsigned long long)i + 1,
+                        (long long)m->heads);
+        m->kv_heads = heads ? heads : m->kv_heads;
+    }
+    m->kv_heads = m->kv_heads ? m->kv_heads : m->heads;
+    return 0;
 }
 
 static int take_sizes(struct gguf_model *m, json_t *config, struct error *e)
@@ -137,8 +159,7 @@ static int take_sizes(struct gguf_model *m, json_t *config, struct error *e)
     if (!embedding || embedding->rank != 2)
         return fail(e, "%s: has no matrix token_embd.weight", model_path(m));
     if (model_whole(m, "embedding_length", 0, &m->hidden, e) ||
-        model_whole(m, "attention.head_count", 0, &m->heads, e) ||
-        model_whole(m, "attention.head_count_kv", m->heads, &m->kv_heads, e))
+        model_whole(m, "attention.head_count", 0, &m->heads, e) || take_kv_heads(m, e))
         return -1;
     if (m->heads % m->kv_heads || (!model_pair(m, "attention.key_length") && m->hidden % m->heads))
         return fail(e,
@@ -147,7 +168,9 @@ static int take_sizes(struct gguf_model *m, json_t *config, struct error *e)
                     model_path(m), (long long)m->heads, (long long)m->kv_heads,
                     (long long)m->hidden);
     if (model_whole(m, "attention.key_length", m->hidden / m->heads, &m->head_size, e) ||
-        (!has_latents(m) && model_expect(m, "attention.value_length", m->head_size, e)) ||
+        /* only values of a latent may have another size than keys: `finish` reads it */
+        (!has_key(m, "attention.kv_lora_rank") &&
+         model_expect(m, "attention.value_length", m->head_size, e)) ||
         model_expect(m, "vocab_size", (int64_t)embedding->shape[0], e) ||
         gguf_integer_or(&m->shards[0], "tokenizer.ggml.bos_token_id", 0, UINT32_MAX, -1, &bos, e))
         return -1;

@@ -403,12 +403,8 @@ int finish_cohere2(struct gguf_model *m, json_t *config, struct error *e)
 
 /* -- architectures with experts -- */
 
-enum { GATING_SOFTMAX = 1, GATING_SIGMOID = 2 };
-
-/* Other settings of the weights of experts: `normalised` is the architecture's; `key`, if named, is
- * set to that, or to the file's value. */
-static int take_routing(struct gguf_model *m, json_t *config, int gating, int normalised,
-                        const char *key, struct error *e)
+int model_take_routing(struct gguf_model *m, json_t *config, enum gguf_gating gating,
+                       int normalised, const char *key, struct error *e)
 {
     const struct gguf_pair *p = model_pair(m, "expert_weights_norm");
     double said = normalised, factor;
@@ -439,15 +435,15 @@ static int expect_width(const struct gguf_model *m, const json_t *config, struct
 
 int finish_mixtral(struct gguf_model *m, json_t *config, struct error *e)
 {
-    return take_routing(m, config, GATING_SOFTMAX, 1, NULL, e) || expect_width(m, config, e) ||
-                   finish_rotary(m, config, e)
+    return model_take_routing(m, config, GATING_SOFTMAX, 1, NULL, e) ||
+                   expect_width(m, config, e) || finish_rotary(m, config, e)
                ? -1
                : 0;
 }
 
 int finish_qwen2_moe(struct gguf_model *m, json_t *config, struct error *e)
 {
-    return take_routing(m, config, GATING_SOFTMAX, 0, "norm_topk_prob", e) ||
+    return model_take_routing(m, config, GATING_SOFTMAX, 0, "norm_topk_prob", e) ||
                    set_flag(m, config, "qkv_bias", "blk.0.attn_q.bias", e) ||
                    finish_rotary(m, config, e)
                ? -1
@@ -456,7 +452,7 @@ int finish_qwen2_moe(struct gguf_model *m, json_t *config, struct error *e)
 
 int finish_qwen3_moe(struct gguf_model *m, json_t *config, struct error *e)
 {
-    return take_routing(m, config, GATING_SOFTMAX, 1, "norm_topk_prob", e) ||
+    return model_take_routing(m, config, GATING_SOFTMAX, 1, "norm_topk_prob", e) ||
                    finish_qwen3(m, config, e)
                ? -1
                : 0;
@@ -464,7 +460,7 @@ int finish_qwen3_moe(struct gguf_model *m, json_t *config, struct error *e)
 
 int finish_olmoe(struct gguf_model *m, json_t *config, struct error *e)
 {
-    return take_routing(m, config, GATING_SOFTMAX, 0, "norm_topk_prob", e) ||
+    return model_take_routing(m, config, GATING_SOFTMAX, 0, "norm_topk_prob", e) ||
                    expect_width(m, config, e) || finish_qwen3(m, config, e)
                ? -1
                : 0;
@@ -483,7 +479,7 @@ int finish_glm4_moe(struct gguf_model *m, json_t *config, struct error *e)
 {
     json_int_t blocks = json_integer_value(json_object_get(config, "num_hidden_layers")),
                behind = json_integer_value(json_object_get(config, "num_nextn_predict_layers"));
-    return take_routing(m, config, GATING_SIGMOID, 1, "norm_topk_prob", e) ||
+    return model_take_routing(m, config, GATING_SIGMOID, 1, "norm_topk_prob", e) ||
                    model_set(m, config, "num_hidden_layers", json_integer(blocks - behind), e) ||
                    model_set(m, config, "num_nextn_predict_layers", json_integer(behind), e) ||
                    set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e) ||
@@ -496,7 +492,7 @@ int finish_glm4_moe(struct gguf_model *m, json_t *config, struct error *e)
 
 int finish_dots1(struct gguf_model *m, json_t *config, struct error *e)
 {
-    return take_routing(m, config, GATING_SIGMOID, 1, "norm_topk_prob", e) ||
+    return model_take_routing(m, config, GATING_SIGMOID, 1, "norm_topk_prob", e) ||
                    model_set(m, config, "sliding_window", json_null(), e) ||
                    finish_qwen3(m, config, e)
                ? -1

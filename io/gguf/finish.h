@@ -52,6 +52,11 @@ int model_take_longrope(const struct gguf_model *m, json_t *config, struct error
 int gguf_join_latents(struct tensors *t, struct tensor *out, const struct gguf_model *m,
                       const struct gguf_tensor *k, const unsigned char *keys, long block,
                       struct error *e) MUST_USE;
+/* Other settings of the weights of experts: `normalised` is the architecture's; `key`, if named, is
+ * set to that, or to the file's value. */
+enum gguf_gating { GATING_SOFTMAX = 1, GATING_SIGMOID = 2 };
+int model_take_routing(struct gguf_model *m, json_t *config, enum gguf_gating gating,
+                       int normalised, const char *key, struct error *e) MUST_USE;
 /* Adds to the list of assumptions. */
 void model_assume(struct gguf_model *m, const char *format, ...) PRINTF_LIKE(2, 3);
 

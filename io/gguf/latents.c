@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GATING_SOFTMAX = 1, GATING_SIGMOID = 2 };
-
 /* Files since 2025 say the sizes of keys and values as absorbed, with one head for both, and those
  * of the model beside them; older ones the latter alone. */
 static int take_latent_sizes(const struct gguf_model *m, json_t *config, struct error *e)

@@ -3,14 +3,6 @@
 
 /* -- names of tensors -- */
 
-/* Experts of a layer, all in one tensor for each part: names as in model/expert_layout.c. */
-#define EXPERTS(router) \
-    {"blk.#.ffn_gate_inp", "model.layers.#." router, LAYOUT_SAME}, \
-        {"blk.#.ffn_gate_exps", "model.layers.#.mlp.experts.gate_exps", LAYOUT_SAME}, \
-        {"blk.#.ffn_up_exps", "model.layers.#.mlp.experts.up_exps", LAYOUT_SAME}, \
-    { \
-        "blk.#.ffn_down_exps", "model.layers.#.mlp.experts.down_exps", LAYOUT_SAME \
-    }
 #define SHARED_EXPERT(name) \
     {"blk.#.ffn_gate_shexp", "model.layers.#.mlp." name ".gate_proj", LAYOUT_SAME}, \
         {"blk.#.ffn_up_shexp", "model.layers.#.mlp." name ".up_proj", LAYOUT_SAME}, \
@@ -96,7 +88,7 @@ static const struct name_row deepseek2_names[] = {
 
 /* -- keys -- */
 
-/* For a decoder with experts. take_routing reads their other keys. */
+/* For a decoder with experts. model_take_routing reads their other keys. */
 #define EXPERT_KEYS(count) \
     DECODER, {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED}, \
         {"expert_count", count, KEY_NEEDED}, \

@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-/* Architecture number `index` of both tables, or NULL. */
+/* Architecture number `index` of the tables, or NULL. */
 static const struct architecture *architecture_at(size_t index)
 {
-    const struct architecture *const tables[] = {gguf_dense, gguf_mixtures};
-    for (size_t t = 0; t < 2; t++)
+    const struct architecture *const tables[] = {gguf_dense, gguf_mixtures, gguf_convolutions};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct architecture *a = tables[t]; a->name; a++)
             if (index-- == 0)
                 return a;

@@ -222,6 +222,11 @@ static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor
         t->shape[1] = t->shape[0], t->stride[1] = t->stride[0];
         t->shape[0] = 1, t->stride[0] = t->shape[1];
     }
+    if (row->layout == LAYOUT_TAPS && t->rank == 2) {
+        t->rank = 3;
+        t->shape[2] = t->shape[1], t->stride[2] = t->stride[1];
+        t->shape[1] = 1, t->stride[1] = t->shape[2];
+    }
     int reordered = row->layout == LAYOUT_QUERY || row->layout == LAYOUT_KEY ||
                     row->layout == LAYOUT_FUSED;
     return reordered ? reorder(r, t, row->layout, g) : 0;

@@ -47,6 +47,15 @@
         "blk.#.ffn_down", "model.layers.#.mlp.down_proj", LAYOUT_SAME \
     }
 
+/* Experts of a layer, all in one tensor for each part: names as in model/expert_layout.c. */
+#define EXPERTS(router) \
+    {"blk.#.ffn_gate_inp", "model.layers.#." router, LAYOUT_SAME}, \
+        {"blk.#.ffn_gate_exps", "model.layers.#.mlp.experts.gate_exps", LAYOUT_SAME}, \
+        {"blk.#.ffn_up_exps", "model.layers.#.mlp.experts.up_exps", LAYOUT_SAME}, \
+    { \
+        "blk.#.ffn_down_exps", "model.layers.#.mlp.experts.down_exps", LAYOUT_SAME \
+    }
+
 /* -- keys -- */
 
 #define SIZES \

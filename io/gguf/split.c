@@ -11,6 +11,8 @@ static const struct {
 } names[] = {
     {"mixtral", "block_sparse_moe.experts.%zu.w1.", "block_sparse_moe.experts.%zu.w3.",
      "block_sparse_moe.experts.%zu.w2."},
+    {"lfm2_moe", "feed_forward.experts.%zu.w1.", "feed_forward.experts.%zu.w3.",
+     "feed_forward.experts.%zu.w2."},
     {"granitemoe", NULL, NULL, NULL},
     {"gpt_oss", NULL, NULL, NULL},
     {NULL, "mlp.experts.%zu.gate_proj.", "mlp.experts.%zu.up_proj.", "mlp.experts.%zu.down_proj."},

@@ -9,7 +9,7 @@ NAME.gguf               the checkpoint of the golden case NAME as GGUF, in the l
                         expected values are those of ../NAME, made by transformers in float64
 split-0000i-of-0000n    the same of llama-gqa, in shards, the first without tensors
 quantised, gpt2-quantised, gemma2-plain, qwen3-plain, rope-freqs, smollm3-plain, smollm3-four, olmo-clip,
-ministral3-plain, phi3-longrope, jais2-plain, dots1-plain, deepseek2-sigma, deepseek2-older
+ministral3-plain, phi3-longrope, jais2-plain, dots1-plain, deepseek2-sigma, deepseek2-older, lfm2-plain, lfm2moe-plain, lfm2moe-free
                         models of their own, each a folder with model.gguf, tokens.npy, norm.npy and logprob.npy as those of ../README.md.
                         quantised holds every type but Q4_0, which gpt2-quantised holds. Quantised weights are random
                         blocks, ternary ones quantised by the package; the oracle (transformers in float64)
@@ -150,12 +150,13 @@ NAMES |= {"gemma": LLAMA, "gemma3_text": {**NAMES["gemma2"]}, "cohere": LLAMA, "
           "starcoder2": {**LLAMA, "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}}
 # named as the package itself maps them
 MAPPED = ("granite", "smollm3", "arcee", "olmo", "seed_oss", "stablelm", "exaone4", "glm4", "hunyuan_v1_dense", "ministral3", "gpt_bigcode", "jais2",
-          "olmo3")
+          "olmo3", "lfm2")
 PAIRS = ("llama", "mixtral", "granitemoe", "granite", "smollm3", "arcee", "olmo", "ministral3")      # the converter's LlamaModel, and olmo
 ARCHITECTURES = {"gpt_neox": "gptneox", "phi": "phi2", "gemma3_text": "gemma3", "cohere": "command-r", "mixtral": "llama", "qwen2_moe": "qwen2moe",
                  "qwen3_moe": "qwen3moe", "glm4_moe": "glm4moe", "gpt_oss": "gpt-oss",
-                 "hunyuan_v1_dense": "hunyuan-dense", "deepseek_v2": "deepseek2", "deepseek_v3": "deepseek2", "ministral3": "mistral3", "gpt_bigcode": "starcoder", "olmo3": "olmo2"}
-MIXED = ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "glm4_moe", "gpt_oss", "dots1", "deepseek_v2", "deepseek_v3")      # with experts
+                 "hunyuan_v1_dense": "hunyuan-dense", "deepseek_v2": "deepseek2", "deepseek_v3": "deepseek2", "ministral3": "mistral3", "gpt_bigcode": "starcoder", "olmo3": "olmo2",
+                 "lfm2_moe": "lfm2moe"}
+MIXED = ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "glm4_moe", "gpt_oss", "dots1", "deepseek_v2", "deepseek_v3", "lfm2_moe")      # with experts
 
 
 def gguf_name(family, name):
@@ -164,7 +165,7 @@ def gguf_name(family, name):
         table = get_tensor_name_map({name: arch for arch, name in MODEL_ARCH_NAMES.items()}[ARCHITECTURES.get(family, family)], 9)
         name = name.replace("block_sparse_moe.router.weight", "block_sparse_moe.router.layer.weight").replace(".block_sparse_moe.experts.", ".mlp.experts.").replace("experts.w1", "experts.gate_proj")
         name = name.replace("experts.w3", "experts.up_proj").replace("experts.w2", "experts.down_proj")
-        name = name.replace("e_score_correction_bias", "e_score_correction.bias").replace("self_attn.sinks", "self_attn.sinks.weight")
+        name = name.replace("e_score_correction_bias", "e_score_correction.bias").replace("self_attn.sinks", "self_attn.sinks.weight").replace("expert_bias", "expert_bias.bias")
         return table.get_name(name, try_suffixes=(".weight", ".bias"))
     stem, suffix = name.rsplit(".", 1)
     words = stem.split(".")
@@ -186,6 +187,8 @@ def arranged(family, name, value, config):
         return np.ascontiguousarray(value.T)
     if "query_key_value" in name:
         return parts(value, heads, config["kv_heads"])
+    if name.endswith("conv.conv.weight"):
+        return value.squeeze(1)
     if family in ("gemma", "gemma2", "gemma3_text") and name.endswith("norm.weight"):
         return value + np.float32(1)
     return value
@@ -204,11 +207,17 @@ def sizes(config):
                 head_size=config.get("head_dim") or hidden // heads,
                 inner=first("intermediate_size", "n_inner", "ffn_hidden_size", default=4 * hidden),
                 context=first("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", default=64),
-                epsilon=first("rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_epsilon"))
+                epsilon=first("rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_epsilon", "norm_eps"))
+
+
+def widened(config):
+    """The width of an LFM2's MLP."""
+    inner, multiple = int(config["block_ffn_dim_multiplier"] * int(2 * config["intermediate_size"] / 3)), config["block_multiple_of"]
+    return multiple * -(-inner // multiple)
 
 
 RMS = ("llama", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "olmo2", "olmo3", "granite", "smollm3", "arcee", "seed_oss", "exaone4", "glm4",
-       "hunyuan_v1_dense", "ministral3", *MIXED)
+       "hunyuan_v1_dense", "ministral3", "lfm2", *MIXED)
 
 
 def write_metadata(w, config):
@@ -222,9 +231,12 @@ def write_metadata(w, config):
     w.add_context_length(s["context"])
     w.add_embedding_length(s["hidden"])
     w.add_block_count(s["layers"])
-    w.add_feed_forward_length(s["inner"])
+    w.add_feed_forward_length(widened(config) if family == "lfm2" else s["inner"])
     w.add_head_count(s["heads"])
-    if family not in ("gpt2", "gpt_neox"):
+    if family in ("lfm2", "lfm2_moe"):
+        w.add_head_count_kv([0 if kind == "conv" else s["kv_heads"] for kind in config["layer_types"]])
+        w.add_shortconv_l_cache(config["conv_L_cache"])
+    elif family not in ("gpt2", "gpt_neox"):
         w.add_head_count_kv(s["kv_heads"])
     if family in (*RMS, "phi3"):
         w.add_layer_norm_rms_eps(s["epsilon"])
@@ -310,6 +322,11 @@ def write_experts(w, config):
         w.add_expert_group_count(config["n_group"])
         w.add_expert_group_used_count(config["topk_group"])
         w.add_leading_dense_block_count(config["first_k_dense_replace"])
+    if family == "lfm2_moe":
+        w.add_expert_gating_func(ExpertGatingFuncType.SIGMOID)
+        w.add_expert_weights_scale(config["routed_scaling_factor"])
+        w.add_expert_weights_norm(config["norm_topk_prob"])
+        w.add_leading_dense_block_count(config["num_dense_layers"])
     if family == "gpt_oss":
         w.add_sliding_window(config["sliding_window"])
         w.add_expert_feed_forward_length(config["intermediate_size"])
@@ -392,7 +409,7 @@ def convert(case, path=None, **split):
         if name.endswith("shared_expert_gate.weight"):
             value = value.squeeze()          # as the converter does it
         value = np.ascontiguousarray(arranged(family, name, value, s))
-        if short[name] and value.ndim >= 2 and not name.endswith("_bias") and ".bias" not in name:
+        if short[name] and value.ndim >= 2 and not name.endswith(("_bias", "conv.conv.weight")) and ".bias" not in name:
             w.add_tensor(gguf_name(family, name), quants.quantize(value, T.BF16), raw_dtype=T.BF16)
         else:
             w.add_tensor(gguf_name(family, name), value)
@@ -473,7 +490,7 @@ def own_model(name, family, config, kinds, freqs=None, moved=None):
 
 
 def own_mixture(name, family, config):
-    """A random model with experts, in float32, with its expected values."""
+    """A random model in float32, also with experts, with its expected values."""
     from transformers import AutoConfig, AutoModelForCausalLM
     rng = make_goldens.generator("gguf " + name)
     folder = os.path.join(HERE, name)
@@ -778,6 +795,15 @@ def main():
     own_mixture("dots1-plain", "dots1",
                 dict(few, num_hidden_layers=2, moe_intermediate_size=8, n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=2, n_group=2, topk_group=1,
                      first_k_dense_replace=1, norm_topk_prob=True, routed_scaling_factor=2.5, head_dim=4, sliding_window=None))
+    few = dict(few, num_hidden_layers=3, norm_eps=2.0 ** -9)
+    own_mixture("lfm2-plain", "lfm2", dict(few, layer_types=["conv", "full_attention", "conv"], conv_L_cache=4, block_multiple_of=5, block_ffn_dim_multiplier=1.5, head_dim=6,
+                                           tie_word_embeddings=False))
+    own_mixture("lfm2moe-plain", "lfm2_moe",
+                dict(few, layer_types=["full_attention", "conv", "conv"], conv_bias=True, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=5, num_dense_layers=1,
+                     routed_scaling_factor=2.5))
+    own_mixture("lfm2moe-free", "lfm2_moe",
+                dict(few, layer_types=["conv", "conv", "full_attention"], num_experts=3, num_experts_per_tok=2, moe_intermediate_size=4, num_dense_layers=0, use_expert_bias=False,
+                     norm_topk_prob=False))
     latents = dict(vocab_size=31, hidden_size=8, intermediate_size=9, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=2, kv_lora_rank=6,
                    qk_nope_head_dim=32, qk_rope_head_dim=4, v_head_dim=5, rms_norm_eps=2.0 ** -6, n_routed_experts=6, n_group=3, topk_group=2,
                    num_experts_per_tok=2, moe_intermediate_size=4, n_shared_experts=2, first_k_dense_replace=1, routed_scaling_factor=2.5,
