@@ -161,6 +161,46 @@ static int field_row(struct csv *csv, const struct explanation *x, struct error 
     return 0;
 }
 
+struct completeness_row {
+    long long target_position, target_id;
+    double sum, explained, baseline;
+    const char *prompt;
+};
+
+static const struct csv_column completeness_columns[] = {
+    CSV_COLUMN(completeness_row, target_position, "tokens", "of the target, from 1"),
+    CSV_COLUMN(completeness_row, target_id, "", "the target's token id"),
+    CSV_COLUMN(completeness_row, sum, "nats", "of all attributions, element by element"),
+    CSV_COLUMN(completeness_row, explained, "nats",
+               "log p of the target; with --against less log p of that token"),
+    CSV_COLUMN(completeness_row, baseline, "nats",
+               "the same with rows of zeros as embeddings; sum is explained less this, up to the "
+               "error of the rule of 50 points"),
+    CSV_OPTIONAL(completeness_row, prompt, "", PROMPT_MEANS),
+};
+
+static const struct csv_layout completeness_layout = {
+    .file = "completeness",
+    .origin = "`reach explain --attribution ig --json`",
+    .row = "a target",
+    .columns = completeness_columns,
+    .count = sizeof completeness_columns / sizeof *completeness_columns,
+};
+
+static int is_integrated(const void *found)
+{
+    return ((const struct explain_run *)found)->found.item[0].integrated;
+}
+
+static int completeness_row(struct csv *csv, const struct explanation *x, struct error *e)
+{
+    (void)e;
+    csv_row(csv, &(struct completeness_row){(long long)x->count + 1, explanation_target_id(x),
+                                            x->attributed, explanation_explained(x), x->baseline,
+                                            x->name});
+    return 0;
+}
+
 /* The rows of each target. */
 static int all_rows(const void *found, struct csv *csv,
                     int (*row)(struct csv *, const struct explanation *, struct error *),
@@ -183,6 +223,7 @@ ROWS_OF(target)
 ROWS_OF(against)
 ROWS_OF(others)
 ROWS_OF(field)
+ROWS_OF(completeness)
 
 const struct results_file *const explain_json[] = {
     &(const struct results_file){.layout = &target_layout, .rows = target_rows},
@@ -190,4 +231,8 @@ const struct results_file *const explain_json[] = {
                                  .layout = &against_layout,
                                  .rows = against_rows},
     &(const struct results_file){.layout = &others_layout, .rows = others_rows},
-    &(const struct results_file){.layout = &field_layout, .rows = field_rows}, NULL};
+    &(const struct results_file){.layout = &field_layout, .rows = field_rows},
+    &(const struct results_file){.is_wanted = is_integrated,
+                                 .layout = &completeness_layout,
+                                 .rows = completeness_rows},
+    NULL};

@@ -236,6 +236,13 @@ int engine_attribute(struct engine *g, double *norm, double *logprob,
             goto end;
         for (int b = 0; b < count; b++)
             completeness[b].baseline = baseline[b];
+        if (g->against) {
+            g->k->read(g->k, baseline, g->logprob_against, 0, (size_t)count);
+            if (g->k->synchronize(g->k, e))
+                goto end;
+            for (int b = 0; b < count; b++)
+                completeness[b].baseline -= baseline[b];
+        }
     }
     rc = forward_logprob(g, logprob, 1, count, e);
 end:

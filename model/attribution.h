@@ -22,7 +22,7 @@ enum { INTEGRATED_STEPS = 50, SMOOTH_SAMPLES = 50 };
 /* The check of integrated gradients: the sum of all elements of all a_m equals log p - baseline, up
  * to quadrature error (completeness). */
 struct completeness {
-    double sum, baseline; /* baseline: log p with all rows zero */
+    double sum, baseline; /* baseline: log p with all rows zero; with a contrast the difference */
 };
 
 /* Attributes `count` segments of ids [count, n + 1], the first of them number `first` of its text

@@ -70,6 +70,11 @@ char *explanation_quoted(const struct explanation *x, int32_t id)
     return NULL;
 }
 
+double explanation_explained(const struct explanation *x)
+{
+    return x->target.logprob - (x->contrast ? x->against.logprob : 0);
+}
+
 void explanation_free(struct explanation *x)
 {
     free(x->name);

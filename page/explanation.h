@@ -27,6 +27,9 @@ struct explanation {
     size_t answer; /* more than 1: the target is so many tokens, with an id below 0, and the sum of
                     * their log p is explained */
     int contrast; /* 1: of log p(target) - log p(against) */
+    int integrated; /* 1: of integrated gradients, which have the two after it */
+    double attributed, baseline; /* sum of all attributions; what is explained of rows of zeros: the
+                                  * former is what is explained less this, up to quadrature error */
     struct prediction target, against,
         alternative[ALTERNATIVES]; /* alternatives: likeliest others */
     size_t alternative_count;
@@ -57,6 +60,8 @@ int explanation_shade(const struct explanation *x, size_t input);
 /* The share for a shade. */
 double explanation_shade_share(const struct explanation *x, int shade);
 
+/* log p(target), or log p(target) - log p(against). */
+double explanation_explained(const struct explanation *x);
 /* Tokens before the target. */
 size_t explanation_inputs(const struct explanation *x);
 /* What an input is called: "token", or as `by` says. */

@@ -186,6 +186,18 @@ static int show_change(FILE *f, const struct explanation *x)
     return 0;
 }
 
+/* How far integrated gradients are from what they are to add up to. */
+static void show_completeness(FILE *f, const struct explanation *x)
+{
+    const char *what = x->contrast ? "the difference" : "log p";
+    double whole = explanation_explained(x) - x->baseline;
+
+    fprintf(f,
+            " Completeness: the attributions sum to %.4g, and %s minus that of rows of zeros is "
+            "%.4g; the gap is %.2g.",
+            x->attributed, what, whole, fabs(x->attributed - whole));
+}
+
 int show_sentence(FILE *f, const struct explanation *x)
 {
     size_t top = x->order[0], most = curve_erf(x->cumulative, x->count, 0.9);
@@ -207,5 +219,7 @@ int show_sentence(FILE *f, const struct explanation *x)
                 100 * x->share[top], token, top + 1);
     }
     free(token);
+    if (x->integrated)
+        show_completeness(f, x);
     return x->change && !isnan(x->change[x->change_order[0]]) ? show_change(f, x) : 0;
 }

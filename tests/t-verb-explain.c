@@ -134,6 +134,71 @@ static void test_against_pytorch(void **state)
     }
 }
 
+static double member(const char *text, const char *name)
+{
+    char quoted[40];
+
+    snprintf(quoted, sizeof quoted, "\"%s\": ", name);
+    assert_non_null(text = strstr(text, quoted));
+    return strtod(text + strlen(quoted), NULL);
+}
+
+/* Integrated gradients say what they add up to, and what they should: on the screen, in the CSV's
+ * comment and in both kinds of JSON. */
+static void test_completeness(void **state)
+{
+    struct csv_table want = read_table(scratch_path(goldens, "expected.csv"));
+    double zeros[2] = {number(&want, want.rows - 2, "value"),
+                       number(&want, want.rows - 1, "value")};
+
+    (void)state;
+    for (int contrast = 0; contrast < 2; contrast++) {
+        double value = zeros[0] - contrast * zeros[1], baseline, sum, explained;
+        char line[12000], lines[12020], *text;
+        struct outcome o;
+        FILE *f = fopen(at("prompts"), "w");
+
+        assert_non_null(f);
+        fprintf(f, "{\"prompt\": \"");
+        for (const char *c = prompt; *c; c++)
+            if (strchr("\"\\\n", *c))
+                fprintf(f, *c == '\n' ? "\\n" : "\\%c", *c);
+            else
+                fputc(*c == '~' ? ' ' : *c, f);
+        fprintf(f, contrast ? "\", \"against\": \"self\"}\n" : "\"}\n");
+        assert_int_equal(fclose(f), 0);
+        snprintf(line, sizeof line,
+                 "explain %s/alibi --prompt %s --dtype f64 --attribution ig -o complete --force%s",
+                 code, prompt, contrast ? " --against self" : "");
+        o = reach(line);
+        assert_int_equal(o.status, 0);
+        if (!strstr(o.out, "Completeness: the attributions sum to "))
+            fail_msg("%s", o.out);
+        outcome_free(&o);
+        text = slurp(at("complete/explain.csv"), NULL);
+        assert_non_null(strstr(text, "; completeness: the sum of the attributions is "));
+        free(text);
+        snprintf(lines, sizeof lines, "%s --json", line);
+        o = reach(lines);
+        text = strstr(o.out, "\"completeness\": [");
+        assert_non_null(text);
+        baseline = member(text, "baseline"), sum = member(text, "sum");
+        explained = member(text, "explained");
+        if (!(fabs(baseline - value) <= 1e-9) || !(fabs(sum - (explained - baseline)) < 0.5))
+            fail_msg("baseline %.12g, expected %.12g; sum %.9g of %.9g", baseline, value, sum,
+                     explained - baseline);
+        outcome_free(&o);
+        succeed("explain %s/alibi --prompts prompts --dtype f64 --attribution ig -o complete "
+                "--force --quiet",
+                code);
+        text = slurp(at("complete/explain.jsonl"), NULL);
+        assert_non_null(strstr(text, "\"completeness\": {"));
+        assert_true(member(text, "sum") == sum && member(text, "baseline") == baseline);
+        free(text);
+    }
+    csv_table_free(&want);
+}
+
 /* ---- against reach erf ---- */
 
 /* What stands behind the comment lines of two tables. */
@@ -491,17 +556,13 @@ static void test_answer_with_a_blank(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_pytorch),
-                                       cmocka_unit_test(test_as_erf),
-                                       cmocka_unit_test(test_results_are_whole),
-                                       cmocka_unit_test(test_columns),
-                                       cmocka_unit_test(test_short),
-                                       cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_older_results),
-                                       cmocka_unit_test(test_target_beyond),
-                                       cmocka_unit_test(test_newline),
-                                       cmocka_unit_test(test_against_a_word),
-                                       cmocka_unit_test(test_answer_with_a_blank)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_against_pytorch), cmocka_unit_test(test_completeness),
+        cmocka_unit_test(test_as_erf),          cmocka_unit_test(test_results_are_whole),
+        cmocka_unit_test(test_columns),         cmocka_unit_test(test_short),
+        cmocka_unit_test(test_refused),         cmocka_unit_test(test_older_results),
+        cmocka_unit_test(test_target_beyond),   cmocka_unit_test(test_newline),
+        cmocka_unit_test(test_against_a_word),  cmocka_unit_test(test_answer_with_a_blank)};
 
     return cmocka_run_group_tests(tests, setup, teardown);
 }

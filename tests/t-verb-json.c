@@ -33,6 +33,8 @@ static const struct {
     {"merge", "part-1 part-2", "models differences notes curve summary"},
     {"explain", "model --prompt to~be,~or --against a",
      "targets against others fields note explain"},
+    {"explain", "model --prompt to~be,~or --against a --attribution ig",
+     "targets against others fields completeness note explain"},
     {"explain", "whole --segment 2", "targets others fields note explain"},
     {"ppl", "model other --text text --protocol last --context 4,8 --segments 9 --gain",
      "models notes ppl gain"},

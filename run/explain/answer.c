@@ -211,6 +211,11 @@ static int answer_batch(struct explainer *s, struct batch *b, struct error *e)
     for (int i = 0; i < b->count; i++) {
         memcpy(b->answer[i].x->norm, b->norm + (size_t)i * n, n * sizeof *b->norm);
         b->answer[i].x->target.logprob = b->logprob[i];
+        if (s->options->attribution == ATTRIBUTION_INTEGRATED) {
+            b->answer[i].x->integrated = 1;
+            b->answer[i].x->attributed = b->completeness[i].sum;
+            b->answer[i].x->baseline = b->completeness[i].baseline;
+        }
     }
     return 0;
 }

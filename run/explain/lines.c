@@ -122,6 +122,13 @@ static int put_line(FILE *f, const struct explanation *x, const struct explanati
     json_write_text(&l.json, "attribution", x->attribution);
     json_write_whole(&l.json, "target_position", (long long)x->count + 1);
     json_write_whole(&l.json, "predicted", x->predicted);
+    if (x->integrated) {
+        json_write_open(&l.json, "completeness", '{');
+        json_write_real(&l.json, "sum", x->attributed);
+        json_write_real(&l.json, "explained", explanation_explained(x));
+        json_write_real(&l.json, "baseline", x->baseline);
+        json_write_close(&l.json, '}');
+    }
     rc = put_predictions(&l) | put_inputs(&l);
     if (joined) {
         l.x = joined;

@@ -76,6 +76,11 @@ static int copy_segment(struct explanation *x, struct result *r, struct result_m
     memcpy(x->id, m->tokens + (segment - 1) * m->fields[0].target, (n + 1) * sizeof *x->id);
     memcpy(x->norm, f->norm + (segment - 1) * n, n * sizeof *x->norm);
     x->target = (struct prediction){x->id[n], f->logprob[segment - 1]};
+    if (f->completeness) {
+        x->integrated = 1;
+        x->attributed = f->completeness[2 * (segment - 1)];
+        x->baseline = f->completeness[2 * (segment - 1) + 1];
+    }
     return 0;
 }
 

@@ -23,6 +23,36 @@ static int describe(FILE *f, const struct explanation *x, struct prediction p)
     return 0;
 }
 
+/* Integrated gradients: the sum, and what it is to be. */
+static void describe_completeness(FILE *f, const struct explanation *x)
+{
+    char sum[32], whole[32];
+
+    fprintf(f,
+            "; completeness: the sum of the attributions is %s, %s minus that of rows of zeros %s",
+            csv_format_real(sum, x->attributed),
+            x->contrast ? "log p(target) - log p(against)" : "log p",
+            csv_format_real(whole, explanation_explained(x) - x->baseline));
+}
+
+/* The same of many. */
+static void describe_gaps(FILE *f, const struct explanations *all)
+{
+    double most = 0, mean = 0;
+
+    for (size_t i = 0; i < all->count; i++) {
+        const struct explanation *x = &all->item[i];
+        double gap = fabs(x->attributed - (explanation_explained(x) - x->baseline));
+
+        most = fmax(most, gap);
+        mean += gap / (double)all->count;
+    }
+    fprintf(f,
+            "; completeness: the sum of the attributions differs from what is explained minus that "
+            "of rows of zeros by %.3g on average, %.3g at most",
+            mean, most);
+}
+
 /* A description of the numbers. */
 static char *note_of(const void *found)
 {
@@ -38,6 +68,8 @@ static char *note_of(const void *found)
     if (all->count > 1) {
         fprintf(f, "%zu targets, by %starget_position and target_id; attribution %s", all->count,
                 x->name ? "prompt, " : "", x->attribution);
+        if (x->integrated)
+            describe_gaps(f, all);
         return fclose(f) == 0 ? note : NULL;
     }
     fprintf(f, "target: token %zu, ", x->count + 1);
@@ -53,6 +85,8 @@ static char *note_of(const void *found)
     if (x->segment)
         fprintf(f, "; segment %zu", x->segment);
     fprintf(f, "; attribution %s", x->attribution);
+    if (x->integrated)
+        describe_completeness(f, x);
     rc |= ferror(f);
     if (fclose(f) == 0 && !rc)
         return note;

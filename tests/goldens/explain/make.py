@@ -9,6 +9,7 @@ expected.csv has a row a number: quantity, place, id, value.
     contrast  the same of log p of that token less log p of AGAINST
     logprob   log p of the likeliest tokens, by rank from 1; id: the token
     against   log p of AGAINST
+    zeros     log p of the likeliest token and of AGAINST if all embeddings are zero
 """
 
 import csv
@@ -53,6 +54,8 @@ def main():
             table.writerows([name, place, ids[place - 1], repr(float(value))] for place, value in enumerate(values, 1))
         table.writerows(["logprob", rank, int(token), repr(float(logprob[token]))] for rank, token in enumerate(order, 1))
         table.writerow(["against", 1, against, repr(float(logprob[against]))])
+        for place, token in enumerate((target, against), 1):  # log p after rows of zeros
+            table.writerow(["zeros", place, token, repr(float(model.log_probability(0 * rows, token)))])
 
 
 if __name__ == "__main__":
