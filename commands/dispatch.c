@@ -3,6 +3,7 @@
 #include "commands/fault.h"
 #include "commands/screen.h"
 #include "commands/verb.h"
+#include "io/spelling.h"
 
 #include <errno.h>
 #include <fcntl.h>

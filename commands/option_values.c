@@ -231,32 +231,6 @@ int option_write(FILE *f, const void *options, const struct option_row *row, int
     return 1;
 }
 
-int edit_distance(const char *word, size_t length, const char *name)
-{
-    enum { LONGEST = OPTION_NAME_MAX };
-    int row[LONGEST +
-            1]; /* edits from the part of the word so far to the name's first j characters */
-    size_t count = strlen(name);
-
-    if (length > LONGEST || count > LONGEST)
-        return LONGEST;
-    for (size_t j = 0; j <= count; j++)
-        row[j] = (int)j;
-    for (size_t i = 1; i <= length; i++) {
-        int before = row[0]; /* in the row of i - 1, at j - 1 */
-
-        row[0] = (int)i;
-        for (size_t j = 1; j <= count; j++) {
-            int changed = before + (word[i - 1] != name[j - 1]),
-                other = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
-
-            before = row[j];
-            row[j] = changed < other ? changed : other;
-        }
-    }
-    return row[count];
-}
-
 void command_word(FILE *f, const char *word)
 {
     static const char plain[] =

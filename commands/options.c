@@ -2,6 +2,7 @@
 #include "commands/options.h"
 
 #include "run/steps.h"
+#include "io/spelling.h"
 
 #include <stdlib.h>
 #include <string.h>

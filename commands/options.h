@@ -179,10 +179,6 @@ int read_size(const char *option, const char *text, size_t *out, struct error *e
 int read_choice(const char *option, const char *text, const char *const *choices,
                 struct error *e) MUST_USE;
 
-/* The number of edits between `name` and the first `length` characters of `word`. */
-int edit_distance(const char *word, size_t length, const char *name);
-enum { NEAR = 2 }; /* a typing error */
-
 /* A blank, and the word as a shell reads it back. */
 void command_word(FILE *f, const char *word);
 

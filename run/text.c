@@ -98,8 +98,11 @@ int model_text_token(int *id, struct model_text *m, const char *path, const char
     return m->tokenizer
                ? fail(e,
                       "%s: %s %s is not a token of its tokenizer%s (expected the text of a token, "
-                      "or its id)",
-                      path, option, token, parts)
+                      "or its id%s)",
+                      path, option, token, parts,
+                      strcmp(option, "--target") == 0 ? "; --answer takes several tokens"
+                      : strcmp(option, "target") == 0 ? "; an answer may have several tokens"
+                                                      : "")
                : fail(e, "%s: has no tokenizer to find the token of %s %s in (expected an id%s)",
                       path, option, token, is_text ? ", or one byte" : "");
 }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include <ctype.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +201,43 @@ static const char *item_of(const char *page, const char *name, const char **end)
     return at + 1;
 }
 
+/* Paths of this tree that a page names exist. */
+static void pages_name_paths_that_exist(void **state)
+{
+    static const char *const folders[] = {"examples/", "doc/", "tests/", "python/", "bench/"};
+    glob_t pages;
+    size_t found = 0;
+
+    (void)state;
+    assert_int_equal(glob("doc/*.[17]", 0, NULL, &pages), 0);
+    for (size_t i = 0; i < pages.gl_pathc; i++) {
+        char *text = slurp(pages.gl_pathv[i], NULL), *plain = text;
+
+        for (const char *p = text; *p; p++)
+            if (*p != '\\')
+                *plain++ = *p;
+        *plain = 0;
+        for (size_t k = 0; k < sizeof folders / sizeof *folders; k++)
+            for (const char *at = text; (at = strstr(at, folders[k])); at++) {
+                char path[256];
+                size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                           "0123456789-_./");
+
+                while (length && at[length - 1] == '.') /* ends a sentence */
+                    length--;
+                if (at > text && (isalnum((unsigned char)at[-1]) || strchr("-_./", at[-1])))
+                    continue; /* the end of a longer path */
+                snprintf(path, sizeof path, "%.*s", (int)length, at);
+                found++;
+                if (access(path, F_OK) != 0)
+                    fail_msg("%s names %s, which does not exist", pages.gl_pathv[i], path);
+            }
+        free(text);
+    }
+    globfree(&pages);
+    assert_true(found > 10);
+}
+
 static void pages_list_the_options_and_no_others(void **state)
 {
     (void)state;
@@ -247,6 +285,7 @@ int main(void)
         cmocka_unit_test(help_fits_a_screen),
         cmocka_unit_test(help_is_in_groups),
         cmocka_unit_test(pages_list_the_options_and_no_others),
+        cmocka_unit_test(pages_name_paths_that_exist),
     };
 
     return cmocka_run_group_tests(tests, open_base, program_close);

@@ -305,6 +305,26 @@ static void test_members(void **state)
     csv_table_free(&t);
 }
 
+/* A member that is nearly one of ours is refused, however many others there are. */
+static void test_misspelt_members(void **state)
+{
+    static const char *const cases[][2] = {
+        {"{\"prompt\": \"a\", \"taget\": \"b\"}",
+         "prompts: line 1: unknown member taget (did you mean target?)"},
+        {"{\"promt\": \"a\"}", "prompts: line 1: unknown member promt (did you mean prompt?)"},
+        {"{\"prompt\": \"a\", \"Answer\": \"c\", \"idx\": 4}",
+         "prompts: line 1: unknown member Answer (did you mean answer?)"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        scratch_write(base, "prompts", cases[i][0], strlen(cases[i][0]));
+        expect("explain bytes --prompts prompts", 1, cases[i][1]);
+    }
+    scratch_write(base, "prompts", "{\"prompt\": \"a\", \"idx\": 4, \"label\": 1}\n", 37);
+    succeed("explain bytes --prompts prompts --quiet");
+}
+
 static int at_fsync(const struct system_call *c, void *unused)
 {
     (void)unused;
@@ -325,13 +345,11 @@ static void test_interrupted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers),
-                                       cmocka_unit_test(test_prompts),
-                                       cmocka_unit_test(test_prompts_as_one),
-                                       cmocka_unit_test(test_two_answers),
-                                       cmocka_unit_test(test_bad_lines),
-                                       cmocka_unit_test(test_members),
-                                       cmocka_unit_test(test_interrupted)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers),          cmocka_unit_test(test_prompts),
+        cmocka_unit_test(test_prompts_as_one),   cmocka_unit_test(test_two_answers),
+        cmocka_unit_test(test_bad_lines),        cmocka_unit_test(test_members),
+        cmocka_unit_test(test_misspelt_members), cmocka_unit_test(test_interrupted)};
 
     return cmocka_run_group_tests(tests, explain_inputs, explain_inputs_free);
 }

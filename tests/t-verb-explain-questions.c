@@ -341,6 +341,7 @@ static void test_refused(void **state)
         {"--prompt x --target 512", "--target 512 is not in its vocabulary", 1},
         {"--prompt x --target zzqzz",
          "--target zzqzz is not a token of its tokenizer, which divides it into \"z\", \"z\", ", 1},
+        {"--prompt x --target zzqzz", "; --answer takes several tokens)", 1},
         {"--prompt x --target 300 --against 300", "--against 300 is the target itself", 1},
         {"--prompt x --target 3 --targets 2", "--targets 2 is given with --target (expected", 2},
         {"--text text --targets 2", "--targets 2 is given without --prompt", 2},

@@ -2,6 +2,7 @@
 #include "run/explain/parts.h"
 
 #include "io/formats/json.h"
+#include "io/spelling.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,28 +60,36 @@ static int read_member(char **out, const struct prompt_line *line, const char *n
     return fail(e, "%s: out of memory", line->where);
 }
 
-/* Members with other names are told once. */
-static void tell_unused(const struct prompt_line *line, struct progress *p, int *told)
+/* Members with other names are told once, and refused if one of ours was meant. */
+static int check_members(const struct prompt_line *line, struct progress *p, int *told,
+                         struct error *e)
 {
-    static const char *const known[] = {"prompt", "text", "target", "against",
-                                        "answer", "id",   NULL};
+    static const char *const known[] = {"prompt", "target", "against", "answer",
+                                        "text",   "id",     NULL};
     const char *name;
     json_t *value;
 
     json_object_foreach(line->object, name, value)
     {
+        const char *near = NULL;
         size_t i = 0;
 
-        while (known[i] && strcmp(known[i], name) != 0)
-            i++;
-        if (!known[i] && !*told) {
+        for (; known[i] && strcmp(known[i], name) != 0; i++)
+            if (strlen(known[i]) > 2 && edit_distance(name, strlen(name), known[i]) <=
+                                            (strlen(known[i]) > 4 ? NEAR : NEAR - 1))
+                near = known[i];
+        if (known[i])
+            continue;
+        if (near)
+            return fail(e, "%s: unknown member %s (did you mean %s?)", line->where, name, near);
+        if (!*told)
             progress_message(p,
                              "%s: %s is not used (prompt, text, target, against, answer and id "
                              "are)",
                              line->where, name);
-            *told = 1;
-        }
+        *told = 1;
     }
+    return 0;
 }
 
 /* A token that the line names, if it does. */
@@ -190,8 +199,8 @@ int questions_of_prompts(struct questions *q, struct explainer *x, const struct 
         if (!line || !(line->object = json_parse_object(l.text.name, what, text, size, e))) {
             rc = -1;
         } else {
-            tell_unused(line, x->progress, &told);
-            rc = read_line(q, x, line, like, e);
+            rc = check_members(line, x->progress, &told, e) != 0 ? -1
+                                                                 : read_line(q, x, line, like, e);
         }
     }
     if (rc == 0 && q->count == 0)
