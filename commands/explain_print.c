@@ -11,8 +11,8 @@
 
 /* At WIDE columns the table is complete, with FIXED columns besides `token` and `around it`. */
 enum { WIDE = 78, FIXED = 50, AROUND_MOST = 36, TOKEN_MOST = 14, TOKEN_LEAST = 8, LONG_MOST = 80 };
-/* The table of several: columns that its numbers and target need; those with all other columns. */
-enum { INDEX_WIDE = 62, INDEX_FIXED = 66, NAME_MOST = 20, NAME_LEAST = 6 };
+/* The table of several: columns of its numbers, with gaps. */
+enum { INDEX_NUMBERS = 40, NAME_MOST = 20, NAME_LEAST = 6 };
 
 static int predicted(struct table *t, const struct explanation *x, const char *what,
                      struct prediction p, int width)
@@ -70,6 +70,11 @@ static int print_predictions(const struct explanation *x, size_t number, int wid
     rc |= predicted(t, x, "target", x->target, room);
     if (x->contrast)
         rc |= predicted(t, x, "against", x->against, room);
+    if (x->contrast) {
+        table_cells(t, (const char *const[]){"difference", "", "", NULL});
+        table_cell(t, "%+.4f", explanation_explained(x));
+        table_cell(t, "%s", "");
+    }
     for (size_t i = 0; i < x->alternative_count; i++)
         rc |= predicted(t, x, i ? "" : "others", x->alternative[i], room);
     if (rc == 0)
@@ -93,7 +98,8 @@ static struct widths widths_of(const struct explanation *x, int width)
     if (width < WIDE)
         return w;
     w.wide = 1;
-    if (x->by && strcmp(x->by, "word") != 0) { /* long: shown instead of what is around it */
+    /* long: shown instead of what is around it, unless there is room for both */
+    if (x->by && (strcmp(x->by, "word") != 0 || left <= 3 * TOKEN_MOST)) {
         w.token = left > LONG_MOST ? LONG_MOST : left;
         return w;
     }
@@ -198,28 +204,85 @@ static int print_one(const struct explanation *x, size_t number, const struct ex
     return o->top ? print_top(x, (size_t)o->top, width, e) : 0;
 }
 
-static int is_wide(const struct explanation *x, int width)
+/* The table of several. */
+struct index {
+    int wide; /* 0: the fewest columns */
+    int contrast; /* 1: with what targets are compared with */
+    int around; /* columns of the text before the target; 0: it is left out */
+};
+
+static int larger(int a, int b)
 {
-    return width >= INDEX_WIDE + (x->name ? NAME_MOST : 0);
+    return a > b ? a : b;
 }
 
-/* Columns of the text before the target in the table of several; 0: it is left out. */
-static int index_around(const struct explanation *x, int width)
+/* Columns of a token in quotes, cut if it is long; -1: out of memory. */
+static int token_columns(const struct explanation *x, int32_t id)
 {
-    int room = width - INDEX_FIXED - (x->name ? NAME_MOST : 0);
+    char *quoted = explanation_quoted(x, id);
+    int columns = quoted ? screen_columns(quoted) : -1;
 
-    return room < TOKEN_LEAST ? 0 : room > AROUND_MOST ? AROUND_MOST : room;
+    free(quoted);
+    return columns > TOKEN_MOST + 3 ? TOKEN_MOST + 3 : columns;
 }
 
-/* A row of the table of several: on a narrow screen with the fewest columns (INDEX_WIDE). */
-static int print_index_row(struct table *t, const struct explanation *x, size_t number, int width,
-                           struct error *e)
+/* What fits beside what the rows need. */
+static int index_of(struct index *n, const struct explanations *all, int width, struct error *e)
 {
-    int wide = is_wide(x, width), around = index_around(x, width);
+    int name = 6, target = 6, against = 0, room;
+
+    *n = (struct index){0};
+    for (size_t i = 0; i < all->count; i++) {
+        const struct explanation *x = &all->item[i];
+        int columns = token_columns(x, x->target.id),
+            other = x->contrast ? token_columns(x, x->against.id) : 0;
+
+        if (columns < 0 || other < 0)
+            return fail(e, "out of memory for the table");
+        target = larger(target, columns);
+        against = larger(against, other);
+        n->contrast |= x->contrast;
+        if (x->name)
+            name = larger(name, screen_columns(x->name));
+    }
+    name = name > NAME_MOST ? NAME_MOST + 1 : name;
+    room = width - INDEX_NUMBERS - name - target - (n->contrast ? 2 + larger(7, against) : 0);
+    n->wide = room >= 0;
+    n->around = room < TOKEN_LEAST + 3 ? 0 : room - 3; /* a gap and an ellipsis */
+    return 0;
+}
+
+static int quoted_cell(struct table *t, const struct explanation *x, int columns, struct error *e)
+{
+    struct around a;
+
+    if (around_make(&a, x, x->count, columns, e) != 0)
+        return -1;
+    table_cell(t, "\"%s\"", a.token);
+    around_free(&a);
+    return 0;
+}
+
+static int against_cell(struct table *t, const struct explanation *x, int columns, struct error *e)
+{
+    char *quoted = x->contrast ? explanation_quoted(x, x->against.id) : strdup(""),
+         *cut = quoted ? show_cut(quoted, columns + 2) : NULL;
+
+    if (cut)
+        table_cell(t, "%s", cut);
+    free(quoted);
+    free(cut);
+    return cut ? 0 : fail(e, "out of memory for a token");
+}
+
+static int print_index_row(struct table *t, const struct explanation *x, size_t number,
+                           const struct index *n, struct error *e)
+{
+    const struct explanation *text = x->tokens ? x->tokens : x; /* a unit may be too long */
     struct around a;
 
     if (x->name) {
-        char *name = show_cut(x->name, wide ? NAME_MOST : NAME_LEAST);
+        char *name = show_cut(x->name, n->wide ? NAME_MOST : NAME_LEAST);
 
         if (!name)
             return fail(e, "out of memory for a name");
@@ -229,48 +292,51 @@ static int print_index_row(struct table *t, const struct explanation *x, size_t 
         table_cell(t, "%zu", number);
     }
     table_cell(t, "%zu", explanation_inputs(x) + 1);
-    if (around) {
-        if (around_make(&a, x, x->count, around, e) != 0)
+    if (n->around) {
+        if (around_make(&a, text, text->count, n->around, e) != 0)
             return -1;
         table_cell(t, "%s", a.before);
         around_free(&a);
     }
-    if (around_make(&a, x, x->count, wide ? TOKEN_MOST : TOKEN_LEAST - 2, e) != 0)
+    if (quoted_cell(t, x, n->wide ? TOKEN_MOST : TOKEN_LEAST - 2, e) != 0 ||
+        (n->contrast && against_cell(t, x, n->wide ? TOKEN_MOST : TOKEN_LEAST - 2, e) != 0))
         return -1;
-    table_cell(t, "\"%s\"", a.token);
-    around_free(&a);
-    if (wide)
+    if (n->wide)
         table_cell(t, "%.4f", x->target.logprob);
     table_cell(t, "%.3g %%", 100 * exp(x->target.logprob));
-    if (wide)
+    if (n->wide)
         table_cell(t, "%zu", x->half);
     return 0;
 }
 
 static int print_index(const struct explanations *all, int width, struct error *e)
 {
-    int wide = is_wide(all->item, width), around = index_around(all->item, width), rc = 0;
-    struct table *t = table_create(all->item->name ? (around ? "lrllrrr"
-                                                      : wide ? "lrlrrr"
-                                                             : "lrlr")
-                                   : around        ? "rrllrrr"
-                                   : wide          ? "rrlrrr"
-                                                   : "rrlr");
+    struct index n;
+    char layout[16];
+    struct table *t;
+    int rc = index_of(&n, all, width, e);
 
-    if (!t)
+    if (rc != 0)
+        return rc;
+
+    snprintf(layout, sizeof layout, "%s%s%s%s", all->item->name ? "lr" : "rr", n.around ? "l" : "",
+             n.contrast ? "ll" : "l", n.wide ? "rrr" : "r");
+    if (!(t = table_create(layout)))
         return fail(e, "out of memory for the table");
     table_cell(t, all->item->name ? "prompt" : "number");
     table_cell(t, "position");
-    if (around)
+    if (n.around)
         table_cell(t, "before it");
     table_cell(t, "target");
-    if (wide)
+    if (n.contrast)
+        table_cell(t, "against");
+    if (n.wide)
         table_cell(t, "log p");
     table_cell(t, "p");
-    if (wide)
+    if (n.wide)
         table_cell(t, "half");
     for (size_t i = 0; i < all->count && rc == 0; i++)
-        rc = print_index_row(t, &all->item[i], i + 1, width, e);
+        rc = print_index_row(t, &all->item[i], i + 1, &n, e);
     if (rc == 0)
         return table_show(t, e);
     table_free(t);

@@ -168,7 +168,9 @@ void terminal_sum_up(struct terminal *t)
     char measured[96] = "", peak[BYTES_TEXT];
 
     if (p->done > p->at_start)
-        snprintf(measured, sizeof measured, "%zu %s in %.3g s, %.3g %s/s, ", p->done - p->at_start,
+        snprintf(measured, sizeof measured, "%zu %.*s in %.3g s, %.3g %s/s, ",
+                 p->done - p->at_start,
+                 (int)strlen(p->unit) - (p->done - p->at_start == 1), /* "1 target" */
                  p->unit, p->measured - p->measuring, progress_rate(p), p->unit);
     progress_message(p, "%speak memory %s", measured, bytes_text(peak, (double)memory_peak()));
 }

@@ -219,6 +219,10 @@ int show_sentence(FILE *f, const struct explanation *x)
                 100 * x->share[top], token, top + 1);
     }
     free(token);
+    if (x->contrast)
+        fprintf(f,
+                " Shares are of the %s of the difference, log p(target) - log p(against) = %.4f.",
+                show_share_of(x), explanation_explained(x));
     if (x->integrated)
         show_completeness(f, x);
     return x->change && !isnan(x->change[x->change_order[0]]) ? show_change(f, x) : 0;

@@ -220,8 +220,6 @@ static void test_parts(void **state)
     outcome_free(&o);
 }
 
-/* ---- hostile texts ---- */
-
 static int count(const char *text, const char *part)
 {
     int n = 0;
@@ -230,6 +228,66 @@ static int count(const char *text, const char *part)
         n++;
     return n;
 }
+
+static struct outcome run_code(const char *options)
+{
+    char line[PATH_MAX + 200];
+
+    snprintf(line, sizeof line, "explain %s %s --quiet", code, options);
+    return run(line);
+}
+
+/* With --against the shares are of a difference, which is said, with its value; the token is not
+ * also one of the others. */
+static void test_contrast(void **state)
+{
+    struct outcome o = run_code("--prompt def~add(self,~child):~self.add( --against self");
+    const char *against = strstr(o.out, "\nagainst "), *others = strstr(o.out, "\nothers ");
+
+    (void)state;
+    assert_true(against && others && against < others);
+    if (!strstr(o.out, "\ndifference ") ||
+        !strstr(o.out, "Shares are of the gradient of the difference, log p(target)"))
+        fail_msg("%s", o.out);
+    outcome_free(&o);
+    o = run("explain bytes --prompt abc --against d --json --quiet"); /* ids are bytes */
+    others = strstr(o.out, "\"others\": [");
+    assert_non_null(others);
+    assert_int_equal(count(o.out, "\"id\": 100,"), 1);
+    outcome_free(&o);
+}
+
+/* On 80 columns a unit is cut only where there is no room; what is before a target is there even
+ * if the last word alone is longer; prompts have what their targets are compared with. */
+static void test_width(void **state)
+{
+    static const char of_two[] =
+        "{\"prompt\": \"def add(self, child):\", \"target\": \"self\"}\n"
+        "{\"prompt\": \"def add(self, child): # forget it\\n  self.children.remove(\", "
+        "\"against\": \"self\"}\n";
+    struct outcome o;
+
+    (void)state;
+    setenv("COLUMNS", "80", 1);
+    o = run_code("--prompt def~add(self,~child):~self.children.append( --by word");
+    if (strstr(o.out, "around it") || !strstr(o.out, "\" self.children.append(\"  "))
+        fail_msg("%s", o.out);
+    outcome_free(&o);
+    o = run_code("--prompt def~add(self,~child):~self.children.append( --answer self.child "
+                 "--leave-out word");
+    if (!strstr(o.out, ".children.append(    \"self.child\" "))
+        fail_msg("%s", o.out);
+    outcome_free(&o);
+    scratch_write(base, "two", of_two, sizeof of_two - 1);
+    o = run_code("--prompts two");
+    if (strncmp(o.out, "prompt  position  before it ", 28) != 0 ||
+        !strstr(o.out, " target  against ") || !strstr(o.out, "ildren.remove(  "))
+        fail_msg("%s", o.out);
+    outcome_free(&o);
+    unsetenv("COLUMNS");
+}
+
+/* ---- hostile texts ---- */
 
 static void test_hostile(void **state)
 {
@@ -310,13 +368,12 @@ static void test_hostile_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_widths),
-                                       cmocka_unit_test(test_colors),
-                                       cmocka_unit_test(test_terminal),
-                                       cmocka_unit_test(test_parts),
-                                       cmocka_unit_test(test_hostile),
-                                       cmocka_unit_test(test_hostile_prompts),
-                                       cmocka_unit_test(test_hostile_names)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_widths),       cmocka_unit_test(test_colors),
+        cmocka_unit_test(test_terminal),     cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_contrast),     cmocka_unit_test(test_width),
+        cmocka_unit_test(test_hostile),      cmocka_unit_test(test_hostile_prompts),
+        cmocka_unit_test(test_hostile_names)};
 
     return cmocka_run_group_tests(tests, setup, program_close);
 }

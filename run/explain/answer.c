@@ -75,15 +75,20 @@ static int32_t likeliest(const double *logprob, int vocabulary, const struct pre
     return best;
 }
 
+/* Neither the target nor what it is compared with. */
 static void take_alternatives(struct explanation *x, const double *logprob, int vocabulary)
 {
+    struct prediction taken[ALTERNATIVES + 1] = {x->against};
+    size_t known = (size_t)x->contrast;
+
     for (x->alternative_count = 0; x->alternative_count < ALTERNATIVES; x->alternative_count++) {
-        int32_t id = likeliest(logprob, vocabulary, x->alternative, x->alternative_count,
+        int32_t id = likeliest(logprob, vocabulary, taken, known + x->alternative_count,
                                x->target.id);
 
         if (id < 0)
             return;
-        x->alternative[x->alternative_count] = (struct prediction){id, logprob[id]};
+        taken[known + x->alternative_count] = x->alternative[x->alternative_count] =
+            (struct prediction){id, logprob[id]};
     }
 }
 
