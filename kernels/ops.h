@@ -117,14 +117,16 @@ enum { HEAD_SIZE_MOST = 512 };
 
 /* Attention of one layer (Vaswani et al. 2017, with later additions): z = scale q.k; z = soft_cap
  * tanh(z / soft_cap) if soft_cap > 0; z = z multiplier[h,t] + bias[h,t] + key_bias[h,j]; masked (p
- * = 0) for t < 0, for t >= window if window > 0 unless j < keep (positions from 0), and where the
- * bias is -inf; t = i - j. Query head h reads kv head floor(h kv_heads / heads). */
+ * = 0) for t < 0, for t >= window if window > 0 unless j < keep (positions from 0), for floor(j /
+ * chunk) < floor(i / chunk) if chunk > 0, and where the bias is -inf; t = i - j. Query head h reads
+ * kv head floor(h kv_heads / heads). */
 struct attention_shape {
     int heads, kv_heads, head_size; /* head_size of queries and keys, 1..HEAD_SIZE_MOST */
     int value_size; /* of a head's values and its output, 1..HEAD_SIZE_MOST; 0: head_size */
     int positions; /* n: inputs of a segment */
     int window; /* in positions; 0: none */
     int keep; /* keys of the segment's first positions that are always seen; 0: none */
+    int chunk; /* in positions, without a window; 0: none */
     double scale, soft_cap; /* soft_cap 0: none */
     const double *bias; /* [heads, positions] by distance, or NULL */
     const double *multiplier; /* [heads, positions] by distance, or NULL */
@@ -135,6 +137,11 @@ struct attention_shape {
     const double *cosine, *sine; /* [positions, rotary_size / 2] of the angles */
     const double *query_factor; /* [positions], for scale_queries, or NULL */
 };
+/* The first key that a query at a position (both from 0) sees by its chunk; 0 without chunks. */
+static inline int attention_chunk_begin(int position, int chunk)
+{
+    return chunk > 0 ? position - position % chunk : 0;
+}
 /* Numbers of a row of o, and of kv. */
 static inline int attention_value_size(const struct attention_shape *s)
 {

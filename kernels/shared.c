@@ -168,6 +168,9 @@ static int attention_check(const struct attention_shape *s, struct error *e)
         return fail(e, "attention: window %d (expected 0 for none, or more)", s->window);
     if (s->keep < 0)
         return fail(e, "attention: %d first keys (expected 0 for none, or more)", s->keep);
+    if (s->chunk < 0 || (s->chunk && s->window))
+        return fail(e, "attention: chunk %d beside window %d (expected one of them to be 0)",
+                    s->chunk, s->window);
     if (!(s->soft_cap >= 0))
         return fail(e, "attention: soft-cap %g (expected 0 for none, or more)", s->soft_cap);
     if (s->rotary_size < 0 || s->rotary_first < 0 || s->rotary_size % 2 ||

@@ -79,10 +79,10 @@ static int same_formula(const struct formula *a, const struct formula *b)
 
 static int same_score(const struct score *a, const struct score *b)
 {
-    return a->window == b->window && a->keep == b->keep && !a->log_length == !b->log_length &&
-           a->rotary == b->rotary && (a->query_growth == 0) == (b->query_growth == 0) &&
-           !a->multiplier == !b->multiplier && !a->key_bias == !b->key_bias &&
-           same_formula(a->bias, b->bias);
+    return a->window == b->window && a->keep == b->keep && a->chunk == b->chunk &&
+           !a->log_length == !b->log_length && a->rotary == b->rotary &&
+           (a->query_growth == 0) == (b->query_growth == 0) && !a->multiplier == !b->multiplier &&
+           !a->key_bias == !b->key_bias && same_formula(a->bias, b->bias);
 }
 
 static void tell_rotary(char *out, size_t size)
@@ -120,6 +120,10 @@ static void tell_reason(char *out, size_t size, const struct decoder *d, const s
                  "the first %d keys stay visible besides the window: they depend on position, not "
                  "on distance",
                  s->keep);
+    else if (out[0] == 0 && s->chunk)
+        snprintf(out, size,
+                 "keys are seen in chunks of %d: how far that reaches depends on the position",
+                 s->chunk);
     else if (out[0] == 0 && (s->log_length || s->query_growth != 0))
         snprintf(out, size,
                  "queries are scaled by the logarithm of their position: how far that reaches "
@@ -308,6 +312,12 @@ int decoder_window(const struct decoder *d)
     return block_attends(d->blocks) ? block_window(d->blocks) : 0;
 }
 
+static int same_keys(const struct block *a, const struct block *b)
+{
+    return block_window(a) == block_window(b) && block_attends(a) == block_attends(b) &&
+           a->score.chunk == b->score.chunk;
+}
+
 char *decoder_windows_text(const struct decoder *d)
 {
     char *text = NULL;
@@ -318,9 +328,7 @@ char *decoder_windows_text(const struct decoder *d)
         const struct block *b = &d->blocks[first];
         int window = block_window(b);
 
-        for (last = first; last + 1 < d->layers && block_window(b + last + 1 - first) == window &&
-                           block_attends(b + last + 1 - first) == block_attends(b);
-             last++)
+        for (last = first; last + 1 < d->layers && same_keys(&d->blocks[last + 1], b); last++)
             ;
         if (first)
             fputs(", ", f);
@@ -328,6 +336,8 @@ char *decoder_windows_text(const struct decoder *d)
             fprintf(f, "convolution of %d", window);
         else if (window)
             fprintf(f, "%d", window);
+        else if (b->score.chunk)
+            fprintf(f, "chunks of %d", b->score.chunk);
         else
             fputs("none", f);
         if (first == last && (first > 0 || last + 1 < d->layers))

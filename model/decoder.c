@@ -290,7 +290,9 @@ long decoder_cone(const struct decoder *d, long n)
     for (int l = 0; l < d->layers && cone < n; l++) {
         const struct score *s = &d->blocks[l].score;
         int window = block_window(&d->blocks[l]);
-        cone = window ? cone + window - 1 : n;
+        cone = window     ? cone + window - 1
+               : s->chunk ? n - attention_chunk_begin((int)(n - cone), s->chunk)
+                          : n;
         keep = s->keep > keep ? s->keep : keep;
     }
     return cone + keep < n ? cone + keep : n;
@@ -309,13 +311,9 @@ int decoder_limit(const struct decoder *d)
 char *decoder_limit_text(char text[DECODER_LIMIT_TEXT], const struct decoder *d)
 {
     snprintf(text, DECODER_LIMIT_TEXT,
-             is_indexed(d) && d->chunked
-                 ? "attends in chunks of %d inputs, of which more than one is "
-                   "not supported"
-             : is_indexed(d)
-                 ? "chooses, by an indexer, among the keys of more than %d inputs, which "
-                   "is not supported"
-                 : "has learned positions for %d inputs",
+             is_indexed(d) ? "chooses, by an indexer, among the keys of more than %d inputs, which "
+                             "is not supported"
+                           : "has learned positions for %d inputs",
              decoder_limit(d));
     return text;
 }

@@ -42,6 +42,8 @@ struct score {
     double scale, soft_cap;
     int window; /* 0: none */
     int keep; /* the first keys of a segment that stay visible despite the window */
+    int chunk; /* without a window: position i sees j where floor(j / chunk) = floor(i / chunk); 0:
+                  none */
     int rotary; /* the decoder.rotary of its queries and keys, if there is one; ROTARY_NONE */
     int log_length; /* queries are scaled by max(1, ln i / ln log_length), i from 1; 0: not */
     double query_growth, query_period; /* queries are scaled by 1 + query_growth ln(1 + floor((i +
@@ -173,8 +175,7 @@ struct decoder {
     view position_rows; /* learned: [length, hidden] */
     int position_limit; /* learned: the most inputs with a row; 0: no limit */
     int key_limit; /* the most inputs of which every query sees all keys before it: beyond that an
-                      indexer would choose some, or attention would begin another chunk; 0: none */
-    int chunked; /* 1: the latter */
+                      indexer would choose some; 0: none */
     struct sinusoid {
         double *frequency; /* [hidden / 2] radians a position; owned */
         int halves; /* 1: a row is [sin | cos]; 0: sin at 2i, cos at 2i + 1 */

@@ -256,9 +256,10 @@ double work_products(const struct shape *s);
 double work_attention(const struct shape *s);
 /* Operations of layer l's attention for a query and a key in a head. */
 double work_of_pair(const struct decoder *d, int l, int reverse);
-/* Pairs of a query among the last `queries` of n positions and a key among its `seen` nearest ones,
- * at distances first .. end - 1. */
-double work_pairs_between(double first, double end, double queries, double n, double seen);
+/* Pairs of a query among the last `queries` of n positions and a key that a score's window or
+ * chunks show to it, at distances first .. end - 1 (end <= n). */
+double work_pairs_between(const struct score *s, double first, double end, double queries,
+                          double n);
 /* Query-key pairs, over all heads, in attention of layer l for the last `queries` of n
  * positions. */
 double work_pairs(const struct decoder *d, int l, int queries, int n);

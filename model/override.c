@@ -101,7 +101,8 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
     if (o->rope && replace_rope(&c, d, o->rope, e))
         return -1;
     for (int l = 0; l < d->layers && o->window >= 0; l++)
-        d->blocks[l].score.window = block_attends(&d->blocks[l]) ? o->window : 0;
+        d->blocks[l].score.window = block_attends(&d->blocks[l]) ? o->window : 0,
+        d->blocks[l].score.chunk = 0;
     if (o->window >= 0)
         say(&c, "--window %d, ", o->window);
     if (o->keep && keep_first(d, o->keep, e))

@@ -148,8 +148,7 @@ static double attention_rate(struct kernels *k, const struct decoder *d, int pos
     shape.rotary_size = 0;
     if (k->tile == 0 && shape.heads > workers)
         shape.heads = shape.kv_heads = workers;
-    pairs = work_pairs_between(0, t.keys, t.queries, t.keys,
-                               shape.window ? (double)shape.window + shape.keep : t.keys);
+    pairs = work_pairs_between(&d->blocks[layer].score, 0, t.keys, t.queries, t.keys);
     if (attention_open(&t, &shape, e) == 0)
         rate = best_rate(k, attention_step, &t, work_of_pair(d, layer, 1) * shape.heads * pairs, e);
     attention_close(&t);

@@ -83,9 +83,10 @@ int score_carry_check(const struct decoder *d, struct error *e)
             continue;
         if (s->window < 1)
             return fail(e,
-                        "%s: layer %d of %d attends to all keys (expected a window in every layer: "
+                        "%s: layer %d of %d attends to %s (expected a window in every layer: "
                         "--window N)",
-                        d->path, l + 1, d->layers);
+                        d->path, l + 1, d->layers,
+                        s->chunk ? "chunks, which begin at fixed positions" : "all keys");
         if (s->query_growth != 0)
             return fail(e,
                         "%s: its queries are scaled by their positions from the beginning of the "

@@ -18,6 +18,7 @@ struct attention_shape scores_shape(const struct decoder *d, int l, int n)
                                     .positions = n,
                                     .window = s->window,
                                     .keep = s->keep,
+                                    .chunk = s->chunk,
                                     .scale = s->scale * (rotary ? rotary->score_factor : 1),
                                     .soft_cap = s->soft_cap,
                                     .rotary_size = rotary ? rotary->size : 0,
@@ -60,7 +61,9 @@ static int check_seen(const struct engine *g, const struct score *s, const doubl
         const double *by_distance = bias ? bias + (size_t)h * (size_t)g->shape.n : NULL,
                      *by_key = key_bias ? key_bias + (size_t)h * (size_t)g->shape.n : NULL;
         for (int i = 0; i < g->shape.n; i++) {
-            int t = 0, end = s->window > 0 && s->keep == 0 && s->window < i + 1 ? s->window : i + 1;
+            int t = 0, end = s->window > 0 && s->keep == 0 && s->window < i + 1
+                                 ? s->window
+                                 : i + 1 - attention_chunk_begin(i, s->chunk);
             while (t < end && ((by_distance && by_distance[t] == -INFINITY) ||
                                (by_key && by_key[i - t] == -INFINITY) ||
                                (s->window > 0 && t >= s->window && i - t >= s->keep)))
@@ -69,7 +72,7 @@ static int check_seen(const struct engine *g, const struct score *s, const doubl
                 return fail(
                     e,
                     "%s: position %d has no key left in head %d: its biases are -inf at every "
-                    "distance, or the window "
+                    "distance, or the window or chunk "
                     "ends before (expected at least one key, such as a finite bias at distance 0)",
                     g->d->path, i + 1, h + 1);
         }
@@ -111,7 +114,7 @@ static int same_score(const struct block *of_a, const struct block *of_b)
     const struct score *a = &of_a->score, *b = &of_b->score;
     return of_a->kv_heads == of_b->kv_heads && of_a->head_size == of_b->head_size &&
            a->scale == b->scale && a->soft_cap == b->soft_cap && a->window == b->window &&
-           a->keep == b->keep && a->log_length == b->log_length &&
+           a->keep == b->keep && a->chunk == b->chunk && a->log_length == b->log_length &&
            a->query_growth == b->query_growth && a->query_period == b->query_period &&
            a->query_first == b->query_first && a->rotary == b->rotary && a->bias == b->bias &&
            a->multiplier == b->multiplier && a->bias_type == b->bias_type &&

@@ -98,7 +98,9 @@ void shape_rows(struct shape *s, int n)
         if (s->retain) /* the head needs fewer than the blocks */
             span = s->inputs < n ? s->inputs : n;
         else if (!s->carry) /* only the last n include the first keys */
-            span = window && !b->score.keep && window - 1 < n - rows ? rows + window - 1 : n;
+            span = window && !b->score.keep && window - 1 < n - rows
+                       ? rows + window - 1
+                       : n - attention_chunk_begin(n - rows, b->score.chunk);
         *of = span > *of ? span : *of;
         if (b->source)
             s->keys[l] = rows;

@@ -61,7 +61,7 @@ static double bias_at(const struct decoder *d, const struct score *s, int n, int
 /* Pairs of a query, one of the last `queries` of n positions, and a key of its `seen` nearest ones,
  * at distances first .. end
  * - 1. */
-double work_pairs_between(double first, double end, double queries, double n, double seen)
+static double pairs_between(double first, double end, double queries, double n, double seen)
 {
     double all, flat;
     end = fmin(end, seen);
@@ -73,19 +73,33 @@ double work_pairs_between(double first, double end, double queries, double n, do
     return all + (end - first) * (n - (first + end - 1) / 2);
 }
 
+double work_pairs_between(const struct score *s, double first, double end, double queries, double n)
+{
+    double chunk = s->chunk, pairs;
+    if (!s->chunk)
+        return pairs_between(first, end, queries, n, s->window ? (double)s->window + s->keep : n);
+    double begin = n - queries, whole = ceil(begin / chunk) * chunk, /* positions */
+        last = floor(n / chunk) * chunk;
+    if (last < begin) /* all within one chunk */
+        return pairs_between(first, end, queries, n - last, n - last);
+    pairs = pairs_between(first, end, whole - begin, chunk, chunk) +
+            (last - whole) / chunk * pairs_between(first, end, chunk, chunk, chunk);
+    return pairs + pairs_between(first, end, n - last, n - last, n - last);
+}
+
 /* Pairs of head h: a decreasing bias ends them where even equal products of queries and keys give
  * nothing, so that there are no fewer. NaN counts as seen. */
 static double head_pairs(const struct decoder *d, const struct score *s, int h, int queries, int n)
 {
-    double seen = s->window ? (double)s->window + s->keep : n, largest = -INFINITY, pairs = 0;
+    double largest = -INFINITY, pairs = 0;
     if (!s->bias && !s->key_bias)
-        return work_pairs_between(0, n, queries, n, seen);
+        return work_pairs_between(s, 0, n, queries, n);
     for (int t = 0; t < n; t = next_distance(t))
         largest = fmax(largest, bias_at(d, s, n, h, t));
     for (int t = 0, next; t < n; t = next) {
         next = next_distance(t) < n ? next_distance(t) : n;
         if (!(fmax(bias_at(d, s, n, h, t), bias_at(d, s, n, h, next - 1)) < largest + ZERO_BELOW))
-            pairs += work_pairs_between(t, next, queries, n, seen);
+            pairs += work_pairs_between(s, t, next, queries, n);
     }
     return pairs;
 }
@@ -108,8 +122,9 @@ double work_pairs(const struct decoder *d, int l, int queries, int n)
 
 static int same_pairs(const struct score *a, const struct score *b)
 {
-    return a->window == b->window && a->keep == b->keep && a->bias == b->bias &&
-           a->key_bias == b->key_bias && a->key_bias_scale == b->key_bias_scale;
+    return a->window == b->window && a->keep == b->keep && a->chunk == b->chunk &&
+           a->bias == b->bias && a->key_bias == b->key_bias &&
+           a->key_bias_scale == b->key_bias_scale;
 }
 
 double work_of_pair(const struct decoder *d, int l, int reverse)

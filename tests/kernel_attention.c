@@ -9,6 +9,26 @@
 #include <math.h>
 #include <stdlib.h>
 
+int case_window(const struct attention_case *c)
+{
+    return c->window > 0 ? c->window : 0;
+}
+
+int case_chunk(const struct attention_case *c)
+{
+    return c->window < 0 ? -c->window : 0;
+}
+
+int case_sees(const struct attention_case *c, int own, int j)
+{
+    int first = c->positions - c->keys; /* of the keys */
+    if (j > own)
+        return 0;
+    if (c->window < 0)
+        return (first + j) / -c->window == (first + own) / -c->window;
+    return c->window == 0 || own - j < c->window || first + j < c->keep;
+}
+
 double *attention_bias(const struct attention_case *c)
 {
     if (c->bias == BIAS_NONE)
@@ -159,7 +179,8 @@ struct outputs run_attention(struct kernels *k, const struct attention_case *c, 
                                     .head_size = c->head_size,
                                     .value_size = c->value_size,
                                     .positions = c->positions,
-                                    .window = c->window,
+                                    .window = case_window(c),
+                                    .chunk = case_chunk(c),
                                     .keep = c->keep,
                                     .scale = 1 / sqrt((double)c->head_size),
                                     .soft_cap = c->soft_cap,

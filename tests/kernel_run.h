@@ -142,7 +142,8 @@ enum bias_kind {
     BIAS_FAR
 };
 struct attention_case {
-    int segments, first, heads, kv_heads, head_size, positions, keys, queries, window;
+    int segments, first, heads, kv_heads, head_size, positions, keys, queries;
+    int window; /* -c: chunks of c instead */
     enum bias_kind bias;
     int multiplier, key_bias; /* key_bias 2: with -inf entries */
     double soft_cap, size; /* q, k below 2 size */
@@ -151,6 +152,12 @@ struct attention_case {
     double sinks; /* scores beside those of the keys lie below 2 sinks in size; 0: there are none */
     int value_size; /* 0: head_size */
 };
+
+/* The window and the chunk of a case; and whether, by them, its query at key `own` (counted within
+ * the task) sees key j. */
+int case_window(const struct attention_case *c);
+int case_chunk(const struct attention_case *c);
+int case_sees(const struct attention_case *c, int own, int j);
 
 /* 1: a processor's set whose attention rounds factors to bf16, by instructions for it. */
 int rounds_attention(const struct kernels *k);

@@ -226,7 +226,8 @@ static int set_scores(struct decoder *d, const struct memory_shape *s, struct er
     }
     for (int l = 0; l < d->layers; l++)
         d->blocks[l].score = (struct score){.scale = 1 / sqrt((double)d->head_size),
-                                            .window = s->window,
+                                            .window = s->window > 0 ? s->window : 0,
+                                            .chunk = s->window < 0 ? -s->window : 0,
                                             .bias = bias,
                                             .key_bias_type = ELEMENT_F64,
                                             .key_bias_scale = 1};

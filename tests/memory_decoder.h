@@ -21,7 +21,7 @@ struct memory_shape {
     enum memory_kind kind;
     int layers, heads, kv_heads, hidden, mlp, vocabulary,
         positions; /* kv_heads: of llama; positions: rows of learned ones */
-    int window; /* of every layer; 0: none */
+    int window; /* of every layer; 0: none; -c: chunks of c instead */
 };
 
 /* NULL with *e on failure. Freed by memory_decoder_free (NULL is allowed), not by decoder_close. */

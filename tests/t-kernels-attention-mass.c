@@ -39,6 +39,8 @@ static const struct mass_case cases[] = {
     {{1, 0, 1, 1, 256, 200, 200, 200, 0, BIAS_NONE, 0, 0, 2, 2, 1, 0, 0, 0}, 100},
     {{1, 0, 4, 2, 512, 131, 131, 131, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0, 0}, 65},
     {{2, 0, 4, 2, 24, 130, 130, 130, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0, 16}, 65},
+    {{2, 0, 2, 1, 16, 300, 280, 200, -37, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0}, 150},
+    {{1, 0, 2, 2, 24, 250, 250, 250, -110, BIAS_RANDOM, 1, 1, 2, 1, 1, 0, 2, 0}, 125},
 };
 
 /* Numbers of a row of keys and values, and of outputs. */
@@ -87,10 +89,7 @@ static void plain(double *mass, const struct attention_case *c, int counted, con
                         z += bias[table + (size_t)(own - j)];
                     if (key_bias)
                         z += key_bias[table + (size_t)(c->positions - c->keys + j)];
-                    p[j] = c->window > 0 && own - j >= c->window &&
-                                   c->positions - c->keys + j >= c->keep
-                               ? -INFINITY
-                               : z;
+                    p[j] = case_sees(c, own, j) ? z : -INFINITY;
                     largest = fmax(largest, p[j]);
                 }
                 sum = sinks ? exp(sinks[h] - largest) : 0;
@@ -157,7 +156,8 @@ static void check_case(struct kernels *k, size_t number)
                                     .head_size = c->head_size,
                                     .value_size = c->value_size,
                                     .positions = c->positions,
-                                    .window = c->window,
+                                    .window = case_window(c),
+                                    .chunk = case_chunk(c),
                                     .keep = c->keep,
                                     .scale = 1 / sqrt((double)c->head_size),
                                     .soft_cap = c->soft_cap,

@@ -60,7 +60,7 @@ static double model_scores(struct model_row *row, double *lse, const struct prob
     for (int j = 0; j < c->keys; j++) {
         int t = own - j;
         row[j] = (struct model_row){-INFINITY, 0, 0, 0};
-        if (t < 0 || (c->window > 0 && t >= c->window && c->positions - c->keys + j >= c->keep))
+        if (!case_sees(c, own, j))
             continue;
         double bias = (p->bias ? p->bias[table + (size_t)t] : 0) +
                       (p->key_bias ? p->key_bias[table + (size_t)(c->positions - c->keys + j)] : 0);

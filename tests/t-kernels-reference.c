@@ -310,7 +310,8 @@ static struct attention *create_attention(const struct attention_case *c)
                                     .head_size = c->head_size,
                                     .value_size = c->value_size,
                                     .positions = c->positions,
-                                    .window = c->window,
+                                    .window = case_window(c),
+                                    .chunk = case_chunk(c),
                                     .keep = c->keep,
                                     .scale = 0.3,
                                     .soft_cap = c->soft_cap,
@@ -392,6 +393,7 @@ static void test_attention_transpose(void **state)
         {2, 0, 4, 2, 16, 33, 33, 20, 9, BIAS_RANDOM, 0, 0, 2, 1, 1, 0, 2, 0},
         {2, 0, 4, 2, 12, 33, 33, 20, 9, BIAS_RANDOM, 1, 0, 2, 1, 1, 0, 2, 8},
         {1, 0, 2, 2, 5, 33, 33, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 17},
+        {2, 0, 4, 2, 16, 33, 30, 20, -8, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

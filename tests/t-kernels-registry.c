@@ -129,10 +129,10 @@ static void test_attention_refused(void **state)
                                          .rotary_size = 4,
                                          .cosine = table,
                                          .sine = table};
-    struct attention_shape bad[12];
+    struct attention_shape bad[14];
     size_t n = 0;
     (void)state;
-    for (size_t i = 0; i < 12; i++)
+    for (size_t i = 0; i < 14; i++)
         bad[i] = good;
     bad[n++].heads = 0;
     bad[n++].kv_heads = 0;
@@ -141,6 +141,8 @@ static void test_attention_refused(void **state)
     bad[n++].head_size = HEAD_SIZE_MOST + 1;
     bad[n++].positions = 0;
     bad[n++].window = -1;
+    bad[n++].chunk = -1;
+    bad[n].window = 2, bad[n++].chunk = 2;
     bad[n++].soft_cap = -1;
     bad[n++].soft_cap = NAN;
     bad[n++].rotary_size = 3;

@@ -433,6 +433,15 @@ static const struct attention_case attention_cases[] = {
     {1, 0, 2, 2, 16, 200, 200, 200, 9, BIAS_STEEP, 0, 0, 0, 1, 1, 4, 0, 0},
     {1, 0, 2, 1, 16, 300, 300, 1, 9, BIAS_GENTLE, 0, 0, 0, 1, 1, 101, 0, 0},
     {1, 0, 2, 2, 16, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 1000, 0, 0},
+    /* chunks that end within tiles and with them, of one key, and longer than the segment */
+    {1, 0, 2, 1, 24, 300, 300, 300, -70, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+    {2, 0, 2, 2, 31, 130, 130, 130, -33, BIAS_RANDOM, 1, 1, 4, 1, 1, 0, 0, 0},
+    {1, 0, 2, 2, 64, 384, 384, 384, -96, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+    {1, 0, 4, 2, 64, 300, 260, 200, -128, BIAS_GENTLE, 0, 2, 0, 1, 1, 0, 3, 0},
+    {1, 0, 2, 2, 16, 200, 200, 200, -9, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0, 0},
+    {1, 0, 2, 1, 16, 300, 300, 3, -149, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0, 0},
+    {1, 0, 2, 2, 16, 65, 65, 65, -1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+    {1, 0, 2, 2, 64, 63, 63, 63, -1000, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
     /* sinks, among the scores and far above and below them */
     {2, 0, 4, 2, 16, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 2, 0},
     {1, 0, 6, 2, 31, 300, 260, 200, 30, BIAS_GENTLE, 1, 1, 5, 1, 1, 0, 4, 0},
@@ -544,14 +553,18 @@ static void test_masked_zero(void **state)
         {1, 0, 2, 1, 16, 65, 65, 1, 0, BIAS_CUT, 1, 1, 4, 1, 1, 0, 0, 0},
         {2, 0, 2, 1, 31, 300, 300, 3, 7, BIAS_RANDOM, 0, 0, 0, 1, 1, 4, 0, 0},
         {1, 0, 2, 2, 16, 300, 300, 30, 7, BIAS_NONE, 0, 1, 0, 1, 1, 101, 0, 0},
+        {1, 0, 2, 1, 64, 300, 280, 70, -50, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {2, 0, 2, 2, 31, 300, 300, 3, -149, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++) {
         const struct attention_case *c = &cases[i];
-        int reach = c->bias == BIAS_CUT ? 5 : c->window,
-            first_seen = c->keys - c->queries - (reach - 1),
-            kept = c->keep - (c->positions - c->keys);
+        int reach = c->bias == BIAS_CUT ? 5 : c->window, first_query = c->keys - c->queries,
+            first_seen = first_query - (reach - 1), kept = c->keep - (c->positions - c->keys);
         size_t width = 2 * (size_t)c->kv_heads * (size_t)c->head_size;
+        if (c->window < 0)
+            for (first_seen = first_query; case_sees(c, first_query, first_seen - 1);)
+                first_seen--;
         assert_true(first_seen > 0);
         for (int s = 0; s < set_count; s++) {
             struct outputs o = run_attention(sets[s], c, 0);

@@ -19,7 +19,7 @@ enum { LAYERS = 6 };
 static void test_windows(void **state)
 {
     const struct {
-        int window[LAYERS]; /* below 0: a convolution of that many inputs */
+        int window[LAYERS]; /* below 0: a convolution of that many inputs; below -100: chunks */
         int uniform;
         const char *text;
     } cases[] = {
@@ -32,6 +32,9 @@ static void test_windows(void **state)
          0,
          "3 (layer 1), convolution of 3 (layers 2-3), 3 (layer 4), convolution of 4 (layer 5), "
          "3 (layer 6)"},
+        {{-109, -109, -109, 0, -108, -109},
+         0,
+         "chunks of 9 (layers 1-3), none (layer 4), chunks of 8 (layer 5), chunks of 9 (layer 6)"},
     };
 
     (void)state;
@@ -42,9 +45,12 @@ static void test_windows(void **state)
 
         memset(blocks, 0, sizeof blocks);
         for (int l = 0; l < LAYERS; l++)
-            if (cases[i].window[l] < 0)
+            if (cases[i].window[l] < 0 && cases[i].window[l] > -100)
                 blocks[l].mixer = (struct mixer){MIXING_CONVOLUTION,
                                                  {.reach = -cases[i].window[l]}};
+            else if (cases[i].window[l] < 0)
+                blocks[l].mixer.ways = MIXING_ATTENTION,
+                blocks[l].score.chunk = -cases[i].window[l] - 100;
             else
                 blocks[l].mixer.ways = MIXING_ATTENTION,
                 blocks[l].score.window = cases[i].window[l];

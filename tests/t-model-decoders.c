@@ -35,6 +35,12 @@ static void test_cone(void **state)
     d = open_decoder("tests/goldens/own-alibi");
     assert_int_equal(decoder_cone(d, 1000), 1000);
     decoder_close(d);
+    d = open_decoder("tests/goldens/llama4-text-cone"); /* in chunks of 40 */
+    assert_int_equal(decoder_cone(d, 97), 17);
+    assert_int_equal(decoder_cone(d, 80), 40);
+    assert_int_equal(decoder_cone(d, 81), 1);
+    assert_int_equal(decoder_cone(d, 20), 20);
+    decoder_close(d);
 }
 
 /* config.json names the beginning-of-text token: gpt2's golden has one, our own layout's does not.

@@ -40,6 +40,7 @@ static struct attention_task task_of(struct kernels *k, const struct attention *
     t.positions = s->positions;
     t.window = s->window;
     t.keep = s->window > 0 ? s->keep : 0;
+    t.chunk = s->chunk;
     t.scale = (float)s->scale;
     t.soft_cap = (float)s->soft_cap;
     t.sink = sinks ? ((const float *)sinks->data)[h] : -INFINITY;

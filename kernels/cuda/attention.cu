@@ -46,8 +46,9 @@ static void fill_shape(struct attention_arguments *a, const struct attention_sha
     a->query_norms = (queries + NORM_ROWS - 1) / NORM_ROWS;
     a->key_norms = (keys + NORM_ROWS - 1) / NORM_ROWS;
     a->window = s->window;
-    a->open = s->window > 0 && s->keep > 0;
-    a->kept = a->open && s->keep > s->positions - keys ? s->keep - (s->positions - keys) : 0;
+    a->chunk = s->chunk;
+    a->open = (s->window > 0 && s->keep > 0) || s->chunk > 0;
+    a->kept = s->window > 0 && s->keep > s->positions - keys ? s->keep - (s->positions - keys) : 0;
     a->scale = (float)s->scale;
     a->scale2 = (float)(s->scale * M_LOG2E);
     a->soft_cap2 = (float)(s->soft_cap * M_LOG2E);
@@ -91,7 +92,7 @@ static int begin(struct attention_arguments *a, struct kernels *k,
 static enum attention_feature feature_of(const struct attention_shape *s)
 {
     if (s->soft_cap > 0 || s->multiplier || s->key_bias || !(s->scale > 0) ||
-        (s->window > 0 && s->keep > 0))
+        (s->window > 0 && s->keep > 0) || s->chunk > 0)
         return FEATURE_GENERAL;
     return s->bias ? FEATURE_BIAS : FEATURE_PLAIN;
 }

@@ -51,8 +51,9 @@ struct attention_arguments {
     int widest; /* the larger of head_size and value_size */
     int window; /* 0: none */
     int kept; /* leading keys of the task that are seen whatever the window */
-    int open; /* 1: the tables do not include the window, because some keys may be kept;
-                 FEATURE_GENERAL and score_of mask it */
+    int chunk; /* 0: none */
+    int open; /* 1: the tables do not include the window, because some keys may be kept, or there
+                 are chunks; FEATURE_GENERAL and score_of mask it */
     int shared_most; /* bytes of shared memory that a block may have on this device */
     int aligned; /* rows of heads begin at multiples of 16 bytes */
     int skip; /* 1: leave out tiles proved to be zero; the norms are set */
@@ -79,7 +80,8 @@ struct attention_tables {
 enum attention_feature {
     FEATURE_PLAIN, /* causal, window */
     FEATURE_BIAS, /* and the bias by distance, which holds the masks as -inf */
-    FEATURE_GENERAL, /* and soft-cap, multiplier, bias by key, kept keys; any sign of the scale */
+    FEATURE_GENERAL, /* and soft-cap, multiplier, bias by key, kept keys, chunks; any sign of the
+                        scale */
 };
 
 /* Each enqueues its kernels. attention_TYPE.cu works on tiles. If the tiles do not fit into

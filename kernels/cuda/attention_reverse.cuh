@@ -90,6 +90,10 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
     if (a.window > 0 && first >= a.kept)
         end = min(end,
                   (max(first + rows - 1 + a.window - offset, 0) + P::COLUMNS - 1) / P::COLUMNS);
+    if (a.chunk > 0) { /* as far as the last key's chunk */
+        int last = first + rows - 1, after = a.chunk - (last + a.positions - a.keys) % a.chunk;
+        end = min(end, (max(last + after - offset, 0) + P::COLUMNS - 1) / P::COLUMNS);
+    }
     int each = max(end - begin, 0), steps = each * (end_head - first_head);
     unsigned char *list = memory + L::LIST;
     attention_task<T> keys(a, segment, first_head, kv_head);

@@ -41,6 +41,13 @@ __device__ inline int kv_head_of(const attention_arguments &a, int head)
     return (int)((long long)head * a.kv_heads / a.heads);
 }
 
+/* Keys that the query at a position of the segment sees, from its own on, by window or chunk; of a
+ * call that has one of them. */
+__device__ inline unsigned keys_seen(const attention_arguments &a, int position)
+{
+    return (unsigned)(a.chunk > 0 ? position % a.chunk + 1 : a.window);
+}
+
 /* The sink of a head in units of log 2; -inf: none. */
 __device__ inline float sink_of(const attention_arguments &a, int head)
 {
@@ -129,7 +136,9 @@ struct tile_scores {
 
     const float *bias, *multiplier, *key_bias; /* of the thread's first row and column */
     float scale2, soft_cap2, cap_scale;
-    unsigned limit; /* distances from here on are masked, and as unsigned the negative ones */
+    unsigned limit; /* distances from here on are masked, and as unsigned the negative ones; not
+                       with chunks */
+    int chunk, place; /* 0: none; position of the thread's first row */
     int distance; /* of the thread's first row and column */
     int kept; /* keys from the thread's first one on that are seen whatever the window */
     bool masked; /* some entry of the tile is */
@@ -138,8 +147,8 @@ struct tile_scores {
     __device__ inline explicit tile_scores(const attention_arguments &a)
         : bias(nullptr), multiplier(nullptr), key_bias(nullptr), scale2(a.scale2),
           soft_cap2(a.soft_cap2), cap_scale(a.cap_scale),
-          limit(a.window > 0 ? (unsigned)a.window : (unsigned)INT_MAX), distance(0), kept(0),
-          masked(false), open(a.open)
+          limit(a.window > 0 ? (unsigned)a.window : (unsigned)INT_MAX), chunk(a.chunk), place(0),
+          distance(0), kept(0), masked(false), open(a.open)
     {
     }
     /* The smallest distance of the tile that begins with `query` (as a key's row) and `key`;
@@ -157,6 +166,12 @@ struct tile_scores {
         distance = query - key + inside;
         masked = least < 0 || query + QUERIES - 1 - key >= (int)limit;
         kept = a.kept - key - (KEY_ROWS ? P::row() : P::column());
+        if constexpr (FEATURE == FEATURE_GENERAL)
+            if (chunk > 0) {
+                int before = a.positions - a.keys, last = query + QUERIES - 1;
+                masked |= last - key > (before + last) % chunk;
+                place = before + (KEY_ROWS ? key : query) + P::row();
+            }
         if constexpr (FEATURE != FEATURE_PLAIN) {
             bias = slice + ((TABLE_PAD + least) & 3) + distance - least;
             if constexpr (FEATURE == FEATURE_GENERAL) {
@@ -183,6 +198,14 @@ struct tile_scores {
                         s[i][j] = -INFINITY;
         }
     }
+    /* The distance from which on row i's entries are masked. */
+    __device__ inline unsigned limit_of(int i) const
+    {
+        if (chunk == 0)
+            return limit;
+        unsigned inside = (unsigned)(place + P::row_offset(i)) % (unsigned)chunk;
+        return KEY_ROWS ? (unsigned)chunk - inside : inside + 1;
+    }
     /* x = factor() * get(); get's slope is dz / d(scale q.k). */
     __device__ inline float factor() const
     {
@@ -208,7 +231,7 @@ struct tile_scores {
         }
         x += bias[at];
         int key = KEY_ROWS ? P::row_offset(i) : P::column_offset(j);
-        if (open && masked && (unsigned)(distance + at) >= limit && key >= kept)
+        if (open && masked && (unsigned)(distance + at) >= limit_of(i) && key >= kept)
             return -INFINITY;
         return key_bias ? x + key_bias[key] : x;
     }
@@ -221,7 +244,8 @@ __device__ inline float score_of(float *slope, const attention_arguments &a, int
     int distance = TABLE_PAD + query + a.keys - a.queries - key;
     float x = product * a.scale2;
     *slope = 1;
-    if (a.open && key >= a.kept && distance - TABLE_PAD >= a.window)
+    if (a.open && key >= a.kept &&
+        distance - TABLE_PAD >= (int)keys_seen(a, query + a.positions - a.queries))
         return -INFINITY;
     if (a.soft_cap2 > 0) {
         float tangent = tanhf(product * a.cap_scale);
@@ -320,7 +344,7 @@ __device__ inline bool all_zero(float top, float smallest)
 }
 
 /* Tiles of COLUMNS keys that a block of queries visits, from the nearest to the farthest: those of
- * the window, then those that hold kept keys. */
+ * the window or chunk, then those that hold kept keys. */
 template <class P>
 struct key_tiles {
     int begin, end, window, kept; /* of all: the first, and the one after the last; of the window:
@@ -330,7 +354,10 @@ struct key_tiles {
     {
         int own = first + a.keys - a.queries; /* the first query's own key */
         end = (own + rows + P::COLUMNS - 1) / P::COLUMNS;
-        window = a.window > 0 ? max(own - a.window + 1, 0) / P::COLUMNS : 0;
+        window = 0;
+        if (a.window > 0 || a.chunk > 0)
+            window = max(own + 1 - (int)keys_seen(a, first + a.positions - a.queries), 0) /
+                     P::COLUMNS;
         kept = min((a.kept + P::COLUMNS - 1) / P::COLUMNS, window);
         begin = kept > 0 ? 0 : window;
     }

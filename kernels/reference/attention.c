@@ -1,7 +1,7 @@
 /* Reference set: attention, one query row at a time.
  *
- * For query i and key j at distance t = i - j >= 0 (and t < window, or j < keep), with c the
- * soft-cap:
+ * For query i and key j at distance t = i - j >= 0 (and t < window, or j < keep; and both in one
+ * chunk), with c the soft-cap:
  *     r = scale q_i . k_j      u = c tanh(r / c), or r
  *     z = u multiplier[t] + bias[t] + key_bias[j]
  *     p = exp(z - max) / sum, o_i = sum_j p_j v_j, lse = max + log sum,
@@ -71,10 +71,15 @@ static void add_scaled(double *restrict y, double a, const real *restrict x, int
         y[i] += a * x[i];
 }
 
-/* The first key of the window that ends before `end`. */
+/* The first key of the window, or of the chunk, that ends before `end`. */
 static int window_begin(const struct view *v, int end)
 {
-    return v->shape->window > 0 && end > v->shape->window ? end - v->shape->window : 0;
+    const struct attention_shape *s = v->shape;
+    int before = s->positions - v->keys, /* positions */
+        chunk = attention_chunk_begin(before + end - 1, s->chunk) - before;
+    if (s->window > 0)
+        return end > s->window ? end - s->window : 0;
+    return chunk > 0 ? chunk : 0;
 }
 
 /* The keys visible to query row r are in [first, end); -inf biases mask single ones, and with kept

@@ -21,7 +21,7 @@ static int in_chunks(const struct decoder *d, int l, struct error *e)
     return 0;
 }
 
-/* Within the first chunk all keys are seen; more than one is not supported. */
+/* Chunks are counted from the segment's beginning. */
 static int read_chunks(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
@@ -34,15 +34,14 @@ static int read_chunks(struct decoder *d, struct error *e)
         int here = in_chunks(d, l, e);
         if (here < 0)
             return -1;
-        some |= here;
+        d->blocks[l].score.chunk = here ? (int)chunk : 0;
+        some += here;
     }
     if (some && !chunk && config_get(c, "layer_types"))
         return fail(e, "%s: attention_chunk_size is null, but layer_types has chunks",
                     config_path(c));
-    if (some && chunk) {
-        d->key_limit = (int)chunk, d->chunked = 1;
-        family_describe(d, "one chunk of %ld", chunk);
-    }
+    if (some && chunk)
+        family_describe(d, "chunks of %ld%s", chunk, some < d->layers ? " in some layers" : "");
     return 0;
 }
 

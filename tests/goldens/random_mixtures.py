@@ -165,7 +165,7 @@ def draw_llama4_text(d, layers, length):
     d.put(config, "attn_temperature_tuning", 0.5, True, False)
     d.put(config, "floor_scale", 0.9, 3, 8, 100)
     d.put(config, "attn_scale", 0.7, 0.1, 0.7)
-    d.put(config, "attention_chunk_size", 0.5, length, 8192, 5, None)
+    d.put(config, "attention_chunk_size", 0.7, length, 8192, 5, d.whole(1, length), None)
     d.put(config, "layer_types", 0.2, [d.pick("full_attention", "chunked_attention") for _ in range(layers)], None)
     return biased(d, config, "attention_bias")
 

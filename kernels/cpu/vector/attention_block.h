@@ -32,7 +32,7 @@ struct workspace {
         __attribute__((aligned(64))); /* reverse: derivative of the soft-cap; then dS in groups */
     float sum[QUERIES * WIDTH] __attribute__((aligned(64)));
     float largest[QUERIES];
-    float bias[KEYS]; /* bias of a row whose keys use two tables */
+    float bias[KEYS]; /* bias of a row that no table has as it is */
 };
 _Static_assert(KEYS <= QUERIES, "a block of queries has room for one of keys");
 
@@ -225,6 +225,8 @@ struct block {
     int causal; /* some entry is masked by causality, as is padding after the last key */
     int masked; /* some entry is masked by causality or window */
     int kept; /* leading keys that are always seen, if the window masks some entry */
+    int cut; /* some entry, or all of them, are in a chunk before the query's */
+    int outside; /* all are */
 };
 
 static struct block block_at(const struct attention_task *t, int i, int j)
@@ -237,6 +239,8 @@ static struct block block_at(const struct attention_task *t, int i, int j)
     b.diagonal = b.first_query - b.first_key;
     b.causal = b.diagonal < (int)round_up((size_t)b.keys, WIDTH) - 1;
     b.masked = b.causal || (t->window > 0 && b.diagonal + b.queries - 1 >= t->window);
+    b.cut = attention_chunk_begin(b.first_query + b.queries - 1, t->chunk) > b.first_key;
+    b.outside = attention_chunk_begin(b.first_query, t->chunk) >= b.first_key + b.keys;
     if (b.masked && t->keep > b.first_key)
         b.kept = t->keep - b.first_key < b.keys ? t->keep - b.first_key : b.keys;
     return b;
@@ -263,7 +267,7 @@ static int block_is_zero(const struct attention_task *t, const struct packed *p,
     double key_bias = t->key_bias ? extreme_over(t->key_bias_extreme, b->first_key,
                                                  b->first_key + b->keys - 1)
                                   : 0;
-    if (bias == -INFINITY && bound < INFINITY)
+    if ((bias == -INFINITY || b->outside) && bound < INFINITY)
         return 1;
     double top = bound * (1 + rounding) + bias + key_bias;
     double slack = 1e-3 +
@@ -312,11 +316,19 @@ static inline const float *row_bias(struct workspace *w, const struct attention_
                                     const struct block *b, int r, int columns)
 {
     int first = b->first_key - (b->first_query + r); /* minus the block's first key's distance */
-    if (!b->kept)
+    int others = b->kept; /* leading keys that are kept, or in another chunk */
+    if (b->cut)
+        others = attention_chunk_begin(b->first_query + r, t->chunk) - b->first_key;
+    if (others <= 0)
         return t->biased || b->masked ? t->bias.at + first : NULL;
-    int kept = b->kept < columns ? b->kept : columns;
-    memcpy(w->bias, t->open.at + first, (size_t)kept * sizeof(float));
-    memcpy(w->bias + kept, t->bias.at + first + kept, (size_t)(columns - kept) * sizeof(float));
+    others = others < columns ? others : columns;
+    if (b->cut)
+        for (int c = 0; c < others; c++)
+            w->bias[c] = -INFINITY;
+    else
+        memcpy(w->bias, t->open.at + first, (size_t)others * sizeof(float));
+    memcpy(w->bias + others, t->bias.at + first + others,
+           (size_t)(columns - others) * sizeof(float));
     return w->bias;
 }
 

@@ -37,6 +37,7 @@ struct attention_task {
     size_t q_stride, o_stride, kv_stride, d_kv_stride;
     int head_size, value_size, queries, keys, positions, window;
     int keep; /* keys below this position are always seen; 0: none */
+    int chunk; /* as in kernels/ops.h; 0: none */
     float scale, soft_cap;
     float sink; /* a score in addition to the keys', with value zero; -inf: none */
     struct distance_table bias; /* -inf where masked; never NULL */
