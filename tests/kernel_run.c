@@ -137,11 +137,6 @@ int set_usable(const struct kernel_set_entry *set)
     return 0;
 }
 
-int set_has_heads(const struct kernels *k, int head_size)
-{
-    return head_size <= 256 || strncmp(k->name, "cuda", 4) != 0;
-}
-
 void thread_order(const char *seed)
 {
     static char before[32];

@@ -26,9 +26,6 @@ void outputs_free(struct outputs *o);
  */
 int set_usable(const struct kernel_set_entry *set);
 
-/* Whether a set has heads of this size: those of the cuda set end at 256. */
-int set_has_heads(const struct kernels *k, int head_size);
-
 /* Lets the stand-in for a GPU run its threads in the order of this seed; NULL: as the environment
  * had it when this was first called. */
 void thread_order(const char *seed);

@@ -198,8 +198,7 @@ static void test_all_sets(void **state)
         if (!k)
             fail_msg("%s: %s", kernel_sets[i].name, e.text);
         for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
-            if (set_has_heads(k, cases[c].a.head_size))
-                check_case(k, c);
+            check_case(k, c);
         checked++;
         k->close(k);
     }

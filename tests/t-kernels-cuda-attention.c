@@ -219,7 +219,7 @@ static void check_cases(const struct attention_case *cases, int count)
  * general. */
 static void test_head_sizes(void **state)
 {
-    static const int sizes[] = {1, 16, 31, 64, 80, 128, 192, 256};
+    static const int sizes[] = {1, 16, 31, 64, 80, 128, 192, 256, 257, 512};
     (void)state;
     for (int i = 0; i < LENGTH(sizes); i++)
         for (int form = 0; form < 3; form++) {
@@ -251,8 +251,8 @@ static void test_head_sizes(void **state)
 /* Values of another size than keys, either aligned to 16 bytes or not, by tiles and one by one. */
 static void test_value_sizes(void **state)
 {
-    static const int sizes[][2] = {{192, 128}, {96, 64},  {24, 16}, {16, 24},
-                                   {31, 17},   {40, 100}, {64, 1},  {1, 64}};
+    static const int sizes[][2] = {{192, 128}, {96, 64}, {24, 16}, {16, 24},  {31, 17},
+                                   {40, 100},  {64, 1},  {1, 64},  {512, 100}};
     (void)state;
     for (int i = 0; i < LENGTH(sizes); i++)
         for (int form = 0; form < 3; form++) {
@@ -301,6 +301,8 @@ static void test_sizes(void **state)
         {1, 0, 3, 1, 31, 300, 290, 2, 0, BIAS_HOLES, 0, 2, 0, 1, 1, 0, 0, 0},
         {1, 0, 2, 2, 128, 270, 270, 8, 100, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
         {1, 0, 1, 1, 256, 257, 257, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 2, 1, 512, 300, 300, 3, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 2, 0},
+        {1, 0, 2, 2, 300, 40, 40, 2, 0, BIAS_RANDOM, 1, 1, 5, 1, 1, 0, 0, 261},
     };
     (void)state;
     check_cases(cases, LENGTH(cases));
@@ -340,6 +342,17 @@ static void test_masks(void **state)
          0}, /* none of them among the keys */
         {1, 0, 2, 1, 64, 600, 600, 3, 40, BIAS_RANDOM, 0, 0, 0, 1, 1, 300, 0, 0}, /* few queries */
         {1, 0, 1, 1, 192, 130, 130, 130, 5, BIAS_NONE, 0, 0, 0, 1, 1, 4, 0, 0},
+        /* chunks: that end within tiles and with them, longer than a tile and shorter; keys from
+           within one; few queries */
+        {1, 0, 2, 1, 64, 300, 300, 300, -50, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 2, 2, 64, 256, 256, 256, -128, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0},
+        {2, 0, 2, 1, 32, 300, 260, 200, -7, BIAS_GENTLE, 1, 2, 4, 1, 1, 0, 2, 0},
+        {1, 0, 2, 1, 128, 300, 260, 200, -131, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 64, 257, 257, 257, -100, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 192, 130, 130, 130, -33, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 2, 1, 512, 80, 70, 60, -33, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 2, 1, 64, 600, 600, 3, -299, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0},
+        {1, 0, 1, 1, 64, 70, 70, 70, -1000, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
         /* sinks, by tiles and for few queries: among the scores, and far above and below them */
         {2, 0, 4, 2, 64, 130, 130, 130, 20, BIAS_NONE, 0, 0, 0, 1, 1, 0, 3, 0},
         {1, 0, 4, 2, 32, 200, 200, 140, 0, BIAS_GENTLE, 1, 1, 5, 1, 1, 0, 60, 0},
@@ -428,7 +441,7 @@ static void require_refused(const char *begin, const char *end)
  * its environment says when a set is opened. */
 static void test_shared_memory(void **state)
 {
-    static const int sizes[] = {64, 65, 128, 129, 256};
+    static const int sizes[] = {64, 65, 128, 129, 256, 512};
     static const char *const kb[] = {"99", "163"};
     struct kernels *before[3];
     (void)state;
@@ -460,9 +473,11 @@ static void test_shared_memory(void **state)
                                            0,
                                            0};
                 struct problem p = attention_problem(&c);
-                for (int turn = 0; turn < 2; turn++)
-                    if (turn == 0 || limit == 0) /* 99 KB: all attention_sets */
-                        check(&p, i + general + turn);
+                for (int turn = 0; turn < 2; turn++) {
+                    int tf32 = (i + general + turn) % 2; /* with bf16; else f32 */
+                    if (limit == 0 ? sizes[i] <= 256 || !tf32 /* does not fit */ : turn == 0)
+                        check(&p, tf32);
+                }
                 attention_problem_free(&p);
             }
         attention_close_sets(NULL);

@@ -1,7 +1,7 @@
 /* Attention of few queries (the last block has one): no tiles of scores, of which most rows would
  * be empty, but one row at a time, the keys split into blocks of FEW_KEYS whose sums are added in
- * order. All sums in float, whatever the arithmetic. Eight lanes read a row of keys or values
- * together.
+ * order. All sums in float, whatever the arithmetic. GROUP lanes, 8 or 16, read a row of keys or
+ * values together.
  *
  * Reverse: one kernel has all rows that read a key, writes its dk and dv, and keeps scale dr of
  * each pair for the second, which sums dq = sum of scale dr k as forward sums o. */
@@ -9,14 +9,11 @@
 
 enum {
     THREADS = 128,
-    GROUP = 8,
-    GROUPS = THREADS / GROUP,
-    HEAD_MOST = 256,
-    EACH = HEAD_MOST / GROUP /* columns of a lane at most */
+    EACH = 32, /* columns of a lane at most */
 };
 
 /* The lane's columns of a row: VECTOR at a time, GROUP * VECTOR apart. Zeros from `size` on. */
-template <int VECTOR, typename T>
+template <int VECTOR, int GROUP, typename T>
 __device__ inline void load_row(float (&x)[EACH], const T *row, int size)
 {
 #pragma unroll
@@ -31,6 +28,7 @@ __device__ inline void load_row(float (&x)[EACH], const T *row, int size)
 }
 
 /* a . b over the columns of the group's lanes. */
+template <int GROUP>
 __device__ inline float group_dot(const float (&a)[EACH], const float (&b)[EACH])
 {
     float sum = 0;
@@ -42,18 +40,19 @@ __device__ inline float group_dot(const float (&a)[EACH], const float (&b)[EACH]
     return sum;
 }
 
-/* out[size] = sum over `count` rows of weight[row] x[row, size]; group g sums rows g, g + GROUPS,
+/* out[size] = sum over `count` rows of weight[row] x[row, size]; group g sums rows g, g + groups,
  * ..., then the groups' sums are added in order. `weight` lies in shared memory and is there for
- * the block; `space` is shared memory [GROUPS, HEAD_MOST]. */
-template <typename T, int VECTOR>
+ * the block; `space` is shared memory [groups, GROUP EACH]. */
+template <typename T, int VECTOR, int GROUP>
 __device__ inline void sum_rows(float *out, const float *weight, const T *x, size_t stride,
                                 int count, int size, float *space)
 {
+    constexpr int GROUPS = THREADS / GROUP, MOST = GROUP * EACH;
     int group = (int)threadIdx.x / GROUP;
     float sum[EACH] = {0}, row[EACH];
     for (int k = group; k < count; k += GROUPS) {
         float w = weight[k];
-        load_row<VECTOR>(row, x + (size_t)k * stride, size);
+        load_row<VECTOR, GROUP>(row, x + (size_t)k * stride, size);
 #pragma unroll
         for (int i = 0; i < EACH; i++)
             sum[i] = fmaf(w, row[i], sum[i]);
@@ -62,13 +61,13 @@ __device__ inline void sum_rows(float *out, const float *weight, const T *x, siz
     for (int i = 0; i < EACH; i++) {
         int column = i / VECTOR * VECTOR * GROUP + (int)threadIdx.x % GROUP * VECTOR + i % VECTOR;
         if (column < size)
-            space[group * HEAD_MOST + column] = sum[i];
+            space[group * MOST + column] = sum[i];
     }
     __syncthreads();
     for (int column = (int)threadIdx.x; column < size; column += THREADS) {
         float total = 0;
         for (int g = 0; g < GROUPS; g++)
-            total += space[g * HEAD_MOST + column];
+            total += space[g * MOST + column];
         out[column] = total;
     }
 }
@@ -76,11 +75,12 @@ __device__ inline void sum_rows(float *out, const float *weight, const T *x, siz
 /* One row's sums over one block of keys: o relative to the block's largest x, that, and the sum of
  * p; or, with `reverse`, dq's part from the weights. Grid: key blocks, heads * queries, segments.
  */
-template <typename T, int VECTOR>
+template <typename T, int VECTOR, int GROUP>
 __global__ void __launch_bounds__(THREADS)
     attention_few_kernel(const __grid_constant__ attention_arguments a, int reverse)
 {
-    __shared__ float weight[FEW_KEYS], space[GROUPS * HEAD_MOST], reduction[32];
+    constexpr int GROUPS = THREADS / GROUP;
+    __shared__ float weight[FEW_KEYS], space[THREADS * EACH], reduction[32];
     int head = (int)blockIdx.y / a.queries, query = (int)blockIdx.y % a.queries,
         first = (int)blockIdx.x * FEW_KEYS, count = min(FEW_KEYS, a.keys - first);
     attention_task<T> task(a, (int)blockIdx.z, head, kv_head_of(a, head));
@@ -91,20 +91,20 @@ __global__ void __launch_bounds__(THREADS)
         for (int k = (int)threadIdx.x; k < count; k += THREADS)
             weight[k] = a.weight[row * (size_t)a.keys + (size_t)(first + k)];
         __syncthreads();
-        sum_rows<T, VECTOR>(part, weight,
-                            task.at(a.kv, task.key_row, (size_t)first, task.kv_stride),
-                            task.kv_stride, count, a.head_size, space);
+        sum_rows<T, VECTOR, GROUP>(part, weight,
+                                   task.at(a.kv, task.key_row, (size_t)first, task.kv_stride),
+                                   task.kv_stride, count, a.head_size, space);
         return;
     }
     float q[EACH], k[EACH], largest = -INFINITY, sum = 0, slope;
-    load_row<VECTOR>(q, task.at(a.q, task.q_row, (size_t)query, task.q_stride), a.head_size);
+    load_row<VECTOR, GROUP>(q, task.at(a.q, task.q_row, (size_t)query, task.q_stride), a.head_size);
     for (int from = 0; from < count; from += GROUPS) { /* all lanes take part in group_dot */
         int key = from + (int)threadIdx.x / GROUP;
-        load_row<VECTOR>(k,
-                         task.at(a.kv, task.key_row, (size_t)(first + min(key, count - 1)),
-                                 task.kv_stride),
-                         a.head_size);
-        float product = group_dot(q, k);
+        load_row<VECTOR, GROUP>(k,
+                                task.at(a.kv, task.key_row, (size_t)(first + min(key, count - 1)),
+                                        task.kv_stride),
+                                a.head_size);
+        float product = group_dot<GROUP>(q, k);
         if (key < count && threadIdx.x % GROUP == 0)
             weight[key] = score_of(&slope, a, head, query, first + key, product);
     }
@@ -117,8 +117,9 @@ __global__ void __launch_bounds__(THREADS)
         sum += weight[key];
     }
     sum = block_sum(sum, reduction); /* its barriers make the weights there for all */
-    sum_rows<T, VECTOR>(part, weight, task.at(a.kv, task.value_row, (size_t)first, task.kv_stride),
-                        task.kv_stride, count, a.value_size, space);
+    sum_rows<T, VECTOR, GROUP>(part, weight,
+                               task.at(a.kv, task.value_row, (size_t)first, task.kv_stride),
+                               task.kv_stride, count, a.value_size, space);
     if (threadIdx.x == 0) {
         part[a.widest] = largest;
         part[a.widest + 1] = sum;
@@ -157,30 +158,33 @@ __global__ void __launch_bounds__(THREADS)
         a.lse[row] = lse;
 }
 
-/* dk and dv of GROUPS keys, and the weights of dq. Grid: key blocks, kv heads, segments. */
-template <typename T, int VECTOR>
+/* dk and dv of THREADS / GROUP keys, and the weights of dq. Grid: key blocks, kv heads, segments.
+ */
+template <typename T, int VECTOR, int GROUP>
 __global__ void __launch_bounds__(THREADS)
     attention_few_reverse_kernel(const __grid_constant__ attention_arguments a)
 {
-    int kv_head = (int)blockIdx.y, key = (int)blockIdx.x * GROUPS + (int)threadIdx.x / GROUP,
+    int kv_head = (int)blockIdx.y, key = (int)(blockIdx.x * THREADS + threadIdx.x) / GROUP,
         there = key < a.keys;
     int first_head = (int)(((long long)kv_head * a.heads + a.kv_heads - 1) / a.kv_heads);
     int end_head = (int)(((long long)(kv_head + 1) * a.heads + a.kv_heads - 1) / a.kv_heads);
     key = min(key, a.keys - 1);
     attention_task<T> keys(a, (int)blockIdx.z, first_head, kv_head);
     float k[EACH], v[EACH], dk[EACH] = {0}, dv[EACH] = {0}, q[EACH], d_o[EACH], slope;
-    load_row<VECTOR>(k, keys.at(a.kv, keys.key_row, (size_t)key, keys.kv_stride), a.head_size);
-    load_row<VECTOR>(v, keys.at(a.kv, keys.value_row, (size_t)key, keys.kv_stride), a.value_size);
+    load_row<VECTOR, GROUP>(k, keys.at(a.kv, keys.key_row, (size_t)key, keys.kv_stride),
+                            a.head_size);
+    load_row<VECTOR, GROUP>(v, keys.at(a.kv, keys.value_row, (size_t)key, keys.kv_stride),
+                            a.value_size);
     for (int head = first_head; head < end_head; head++) {
         attention_task<T> task(a, keys.segment, head, kv_head);
         size_t number = (size_t)keys.segment * (size_t)a.heads + (size_t)head;
         for (int query = 0; query < a.queries; query++) {
-            load_row<VECTOR>(q, task.at(a.q, task.q_row, (size_t)query, task.q_stride),
-                             a.head_size);
-            load_row<VECTOR>(d_o, task.at(a.d_o, task.o_row, (size_t)query, task.o_stride),
-                             a.value_size);
-            float x = score_of(&slope, a, head, query, key, group_dot(q, k)),
-                  dp = group_dot(d_o, v);
+            load_row<VECTOR, GROUP>(q, task.at(a.q, task.q_row, (size_t)query, task.q_stride),
+                                    a.head_size);
+            load_row<VECTOR, GROUP>(d_o, task.at(a.d_o, task.o_row, (size_t)query, task.o_stride),
+                                    a.value_size);
+            float x = score_of(&slope, a, head, query, key, group_dot<GROUP>(q, k)),
+                  dp = group_dot<GROUP>(d_o, v);
             size_t row = number * (size_t)a.padded_queries + (size_t)query;
             float p = exp2_fast(x - a.lse2[row]), w = p * (dp - a.delta[row]) * slope * a.scale;
 #pragma unroll
@@ -205,37 +209,51 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-template <typename T, int VECTOR>
+template <typename T, int VECTOR, int GROUP>
 static void sums(const attention_arguments *a, int reverse, cudaStream_t stream)
 {
     dim3 blocks((unsigned)(a->keys + FEW_KEYS - 1) / FEW_KEYS, (unsigned)(a->heads * a->queries),
                 (unsigned)a->segments);
     dim3 rows((unsigned)a->queries, (unsigned)a->heads, (unsigned)a->segments);
-    LAUNCH((attention_few_kernel<T, VECTOR>), blocks, dim3(THREADS), 0, stream, *a, reverse);
+    LAUNCH((attention_few_kernel<T, VECTOR, GROUP>), blocks, dim3(THREADS), 0, stream, *a, reverse);
     LAUNCH(attention_few_sum_kernel<T>, rows, dim3(THREADS), 0, stream, *a, reverse);
 }
 
-template <typename T, int VECTOR>
+template <typename T, int VECTOR, int GROUP>
 static void reverse(const attention_arguments *a, cudaStream_t stream)
 {
+    constexpr int GROUPS = THREADS / GROUP;
     dim3 blocks((unsigned)(a->keys + GROUPS - 1) / GROUPS, (unsigned)a->kv_heads,
                 (unsigned)a->segments);
-    LAUNCH((attention_few_reverse_kernel<T, VECTOR>), blocks, dim3(THREADS), 0, stream, *a);
-    sums<T, VECTOR>(a, 1, stream);
+    LAUNCH((attention_few_reverse_kernel<T, VECTOR, GROUP>), blocks, dim3(THREADS), 0, stream, *a);
+    sums<T, VECTOR, GROUP>(a, 1, stream);
+}
+
+/* Vectors of 16 bytes where rows are whole ones. */
+template <typename T, int GROUP>
+static void both(const attention_arguments *a, bool backward, cudaStream_t stream)
+{
+    constexpr int VECTOR = 16 / (int)sizeof(T);
+    if (backward)
+        a->aligned ? reverse<T, VECTOR, GROUP>(a, stream) : reverse<T, 1, GROUP>(a, stream);
+    else
+        a->aligned ? sums<T, VECTOR, GROUP>(a, 0, stream) : sums<T, 1, GROUP>(a, 0, stream);
+}
+
+static void choose(const attention_arguments *a, bool half, bool backward, cudaStream_t stream)
+{
+    if (a->widest <= 8 * EACH)
+        half ? both<bf16, 8>(a, backward, stream) : both<float, 8>(a, backward, stream);
+    else
+        half ? both<bf16, 16>(a, backward, stream) : both<float, 16>(a, backward, stream);
 }
 
 void attention_forward_few(const attention_arguments *a, bool half, cudaStream_t stream)
 {
-    if (half)
-        a->aligned ? sums<bf16, 8>(a, 0, stream) : sums<bf16, 1>(a, 0, stream);
-    else
-        a->aligned ? sums<float, 4>(a, 0, stream) : sums<float, 1>(a, 0, stream);
+    choose(a, half, false, stream);
 }
 
 void attention_reverse_few(const attention_arguments *a, bool half, cudaStream_t stream)
 {
-    if (half)
-        a->aligned ? reverse<bf16, 8>(a, stream) : reverse<bf16, 1>(a, stream);
-    else
-        a->aligned ? reverse<float, 4>(a, stream) : reverse<float, 1>(a, stream);
+    choose(a, half, true, stream);
 }

@@ -3,7 +3,7 @@
  * keys from the nearest to the farthest, while the next tile is being copied. For a row with
  * running maximum m, sum l: m' = max(m, max x)    p = 2^(x - m')    l' = l 2^(m - m') + sum p    o'
  * = o 2^(m - m') + p v    lse = ln 2 (m + log2 l). A head's sink is one more x, without a v, added
- * last. */
+ * last. Blocks that have other columns of the same output compute its scores again. */
 #ifndef REACH_KERNELS_CUDA_ATTENTION_FORWARD_CUH
 #define REACH_KERNELS_CUDA_ATTENTION_FORWARD_CUH
 
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
                 for (int j = 0; j < P::OC; j++)
                     o[i][j] *= change[i];
         }
-        P::accumulate(o, s, shared, value, 0, L::STRIPS);
+        P::accumulate(o, s, shared, value, block.part * P::OUT, L::STRIPS);
         if (STAGES == 1 && after >= begin) {
             __syncthreads(); /* all are done with the tile */
             load(after, 0);
@@ -155,13 +155,13 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
     for (int i = 0; i < P::R; i++) {
         float lse = finish_lse(&factor[i], m[i], row_sum<P>(l[i]), sink_of(a, out.head));
         int row = out.first + P::row() + P::row_offset(i);
-        if (lane_index() % P::LANES == 0 && row < a.queries)
+        if (out.part == 0 && lane_index() % P::LANES == 0 && row < a.queries)
             a.lse[((size_t)out.segment * (size_t)a.heads + (size_t)out.head) * (size_t)a.queries +
                   (size_t)row] = lse;
     }
     store_rows<P>((T *)a.o + out_task.o_row + (size_t)out.first * out_task.o_stride,
-                  out_task.o_stride, out.rows, a.value_size, 0, a.aligned, o, factor,
-                  shared + L::QUERY);
+                  out_task.o_stride, out.rows, a.value_size, out.part * P::OUT, a.aligned, o,
+                  factor, shared + L::QUERY);
 }
 
 /* Enqueues the kernel for a whole call. Returns 0; or, with nothing done, the shared memory that it

@@ -276,8 +276,11 @@ __device__ inline void row_deltas(float *own, char *d_o, const attention_argumen
 #pragma unroll
         for (int distance = LANES / 2; distance; distance /= 2)
             sum[i] += __shfl_xor_sync(FULL_WARP, sum[i], distance);
-        if (lane == 0)
-            own[first + i * STEP] = delta[first + i * STEP] = sum[i];
+        if (lane == 0) {
+            own[first + i * STEP] = sum[i];
+            if (block.part == 0)
+                delta[first + i * STEP] = sum[i];
+        }
     }
 }
 
@@ -388,7 +391,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
                 ds[i][j] = p * (ds[i][j] - delta) * slope;
             }
         }
-        P::accumulate(dq, ds, shared, key, 0, L::STRIPS);
+        P::accumulate(dq, ds, shared, key, block.part * P::OUT, L::STRIPS);
         if (STAGES == 1 && after >= begin) {
             __syncthreads(); /* all are done with the tile */
             load(after, 0);
@@ -404,7 +407,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
     query_block<P> out(a, not_before(blockIdx.x));
     attention_task<T> out_task(a, out.segment, out.head, 0);
     store_rows<P>((T *)a.dq + out_task.q_row + (size_t)out.first * out_task.q_stride,
-                  out_task.q_stride, out.rows, a.head_size, 0, a.aligned, dq, scale,
+                  out_task.q_stride, out.rows, a.head_size, out.part * P::OUT, a.aligned, dq, scale,
                   shared + L::FIRST);
 }
 

@@ -67,16 +67,19 @@ __device__ inline float finish_lse(float *factor, float largest, float sum, floa
     return all == 0 ? -INFINITY : 0.6931471805599453f * (top + log2f(all));
 }
 
-/* The rows of queries that a block of threads has: `first` .. + `rows` of one head. The longest
- * rows come first, so that the last blocks to run are short. */
+/* The rows of queries that a block of threads has: `first` .. + `rows` of one head; and its part of
+ * the output's columns. The longest rows come first, so that the last blocks to run are short. */
 template <class P>
 struct query_block {
-    int segment, head, first, rows;
+    static constexpr int PARTS = P::SIZE / P::OUT;
+    int segment, head, first, rows, part;
 
     __device__ inline query_block(const attention_arguments &a, unsigned block)
     {
-        unsigned tiles = (unsigned)(a.queries + P::ROWS - 1) / P::ROWS, number = block / tiles;
-        first = (int)(tiles - 1 - block % tiles) * P::ROWS;
+        unsigned tiles = (unsigned)(a.queries + P::ROWS - 1) / P::ROWS,
+                 number = block / PARTS / tiles;
+        part = (int)(block % PARTS);
+        first = (int)(tiles - 1 - block / PARTS % tiles) * P::ROWS;
         rows = min(P::ROWS, a.queries - first);
         segment = (int)(number / (unsigned)a.heads);
         head = (int)(number % (unsigned)a.heads);
@@ -84,7 +87,7 @@ struct query_block {
     static unsigned count(const attention_arguments *a)
     {
         return (unsigned)(a->segments * a->heads) *
-               ((unsigned)(a->queries + P::ROWS - 1) / P::ROWS);
+               ((unsigned)(a->queries + P::ROWS - 1) / P::ROWS) * PARTS;
     }
 };
 

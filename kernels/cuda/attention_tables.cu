@@ -151,21 +151,10 @@ static int upload_positions(struct kernels *k, struct cuda_attention *d,
     return failed ? -1 : 0;
 }
 
-enum { CUDA_HEAD_SIZE_MOST = 256 };
-
 static struct attention *attention_create(struct kernels *k, const struct attention_shape *shape,
                                           struct error *e)
 {
     struct cuda_range range("attention_create");
-    int size = shape->head_size > attention_value_size(shape) ? shape->head_size
-                                                              : attention_value_size(shape);
-    if (size > CUDA_HEAD_SIZE_MOST) {
-        fail(
-            e,
-            "attention: head size %d is not supported on a GPU (expected 1 to %d, or --device cpu)",
-            size, CUDA_HEAD_SIZE_MOST);
-        return NULL;
-    }
     struct attention *a = kernels_take_error(k, e) ? NULL : attention_copy(shape, e);
     struct cuda_attention *d;
     if (!a)

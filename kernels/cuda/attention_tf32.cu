@@ -32,6 +32,16 @@ static int forward_wide(const attention_arguments *a, cudaStream_t stream)
                 : 0;
 }
 
+static int forward_widest(const attention_arguments *a, cudaStream_t stream)
+{
+    int lack =
+        attention_forward_launch<products<512, 256, 1, 16>, FEATURE_GENERAL, 1, false, 1>(a,
+                                                                                          stream);
+    return lack ? attention_forward_launch<products<512, 256, 1, 16, 1>, FEATURE_GENERAL, 1, false,
+                                           1>(a, stream)
+                : 0;
+}
+
 template <int FEATURE>
 static int reverse_keys(const attention_arguments *a, cudaStream_t stream)
 {
@@ -88,10 +98,29 @@ static int reverse_wide(const attention_arguments *a, cudaStream_t stream)
                : 0;
 }
 
+static int reverse_widest(const attention_arguments *a, cudaStream_t stream)
+{
+    int lack = attention_reverse_queries_launch<products<512, 256, 1, 16, 2>, FEATURE_GENERAL, 1,
+                                                false, 1>(a, stream);
+    lack = lack ? attention_reverse_queries_launch<products<512, 256, 1, 16, 1>, FEATURE_GENERAL, 1,
+                                                   false, 1>(a, stream)
+                : 0;
+    if (lack)
+        return lack;
+    lack =
+        attention_reverse_keys_launch<products<512, 128, 1, 16, 2>, FEATURE_GENERAL, 1, 1>(a,
+                                                                                           stream);
+    return lack
+               ? attention_reverse_keys_launch<products<512, 128, 1, 16, 1>, FEATURE_GENERAL, 1, 1>(
+                     a, stream)
+               : 0;
+}
+
 int attention_forward_tf32(const attention_arguments *a, enum attention_feature feature,
                            cudaStream_t stream)
 {
-    return a->widest > 128            ? forward_wide(a, stream)
+    return a->widest > 256            ? forward_widest(a, stream)
+           : a->widest > 128          ? forward_wide(a, stream)
            : feature == FEATURE_PLAIN ? forward<FEATURE_PLAIN>(a, stream)
            : feature == FEATURE_BIAS  ? forward<FEATURE_BIAS>(a, stream)
                                       : forward<FEATURE_GENERAL>(a, stream);
@@ -100,7 +129,8 @@ int attention_forward_tf32(const attention_arguments *a, enum attention_feature 
 int attention_reverse_tf32(const attention_arguments *a, enum attention_feature feature,
                            cudaStream_t stream)
 {
-    return a->widest > 128            ? reverse_wide(a, stream)
+    return a->widest > 256            ? reverse_widest(a, stream)
+           : a->widest > 128          ? reverse_wide(a, stream)
            : feature == FEATURE_PLAIN ? reverse<FEATURE_PLAIN>(a, stream)
            : feature == FEATURE_BIAS  ? reverse<FEATURE_BIAS>(a, stream)
                                       : reverse<FEATURE_GENERAL>(a, stream);

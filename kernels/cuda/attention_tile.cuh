@@ -91,26 +91,31 @@ __device__ inline void tile_load(char *tile, const T *x, int stride, int rows, i
                                  bool aligned)
 {
     constexpr int EACH = CHUNK / (int)sizeof(T), CHUNKS = SIZE / EACH,
-                  ROW_BYTES = SIZE * (int)sizeof(T), STEP = THREADS / CHUNKS;
-    static_assert(THREADS % CHUNKS == 0 && ROWS % STEP == 0,
-                  "a thread has the same chunk of every STEP-th row");
-    int first = (int)threadIdx.x / CHUNKS, chunk = (int)threadIdx.x % CHUNKS, column = chunk * EACH;
-    const T *from = x + first * stride + column;
-    if (aligned) {
+                  ROW_BYTES = SIZE * (int)sizeof(T), ACROSS = CHUNKS < THREADS ? CHUNKS : THREADS,
+                  STEP = THREADS / ACROSS;
+    static_assert(THREADS % ACROSS == 0 && CHUNKS % ACROSS == 0 && ROWS % STEP == 0,
+                  "a thread has the same chunks of every STEP-th row");
+    int first = (int)threadIdx.x / ACROSS;
 #pragma unroll
-        for (int more = 0; more < ROWS; more += STEP, from += STEP * stride) {
-            bool there = first + more < rows && column < columns;
-            cp_async_16(tile + (first + more) * ROW_BYTES +
-                            (chunk ^ swizzle<ROW_BYTES>(first + more)) * CHUNK,
-                        there ? from : x, there);
-        }
-    } else {
+    for (int begin = 0; begin < CHUNKS; begin += ACROSS) {
+        int chunk = (int)threadIdx.x % ACROSS + begin, column = chunk * EACH;
+        const T *from = x + first * stride + column;
+        if (aligned) {
+#pragma unroll
+            for (int more = 0; more < ROWS; more += STEP, from += STEP * stride) {
+                bool there = first + more < rows && column < columns;
+                cp_async_16(tile + (first + more) * ROW_BYTES +
+                                (chunk ^ swizzle<ROW_BYTES>(first + more)) * CHUNK,
+                            there ? from : x, there);
+            }
+        } else {
 #pragma unroll 1
-        for (int row = first; row < ROWS; row += STEP, from += STEP * stride) {
-            T *to = (T *)(tile + row * ROW_BYTES + (chunk ^ swizzle<ROW_BYTES>(row)) * CHUNK);
+            for (int row = first; row < ROWS; row += STEP, from += STEP * stride) {
+                T *to = (T *)(tile + row * ROW_BYTES + (chunk ^ swizzle<ROW_BYTES>(row)) * CHUNK);
 #pragma unroll 1
-            for (int e = 0; e < EACH; e++)
-                to[e] = row < rows && column + e < columns ? from[e] : from_float<T>(0.0f);
+                for (int e = 0; e < EACH; e++)
+                    to[e] = row < rows && column + e < columns ? from[e] : from_float<T>(0.0f);
+            }
         }
     }
 }
@@ -121,15 +126,20 @@ template <class TYPE, int ROWS, int SIZE, int THREADS>
 __device__ inline void tile_finish(char *tile)
 {
     if constexpr (TYPE::ROUND) {
-        constexpr int CHUNKS = SIZE / 4, STEP = THREADS / CHUNKS;
-        int first = (int)threadIdx.x / CHUNKS, chunk = (int)threadIdx.x % CHUNKS;
+        constexpr int CHUNKS = SIZE / 4, ACROSS = CHUNKS < THREADS ? CHUNKS : THREADS,
+                      STEP = THREADS / ACROSS;
+        int first = (int)threadIdx.x / ACROSS;
 #pragma unroll
-        for (int row = first; row < first + ROWS; row += STEP) {
-            float4 *at = (float4 *)(tile + row * SIZE * 4 +
-                                    (chunk ^ swizzle<SIZE * 4>(row)) * CHUNK),
-                   v = *at;
-            *at = make_float4(__uint_as_float(to_tf32(v.x)), __uint_as_float(to_tf32(v.y)),
-                              __uint_as_float(to_tf32(v.z)), __uint_as_float(to_tf32(v.w)));
+        for (int begin = 0; begin < CHUNKS; begin += ACROSS) {
+            int chunk = (int)threadIdx.x % ACROSS + begin;
+#pragma unroll
+            for (int row = first; row < first + ROWS; row += STEP) {
+                float4 *at = (float4 *)(tile + row * SIZE * 4 +
+                                        (chunk ^ swizzle<SIZE * 4>(row)) * CHUNK),
+                       v = *at;
+                *at = make_float4(__uint_as_float(to_tf32(v.x)), __uint_as_float(to_tf32(v.y)),
+                                  __uint_as_float(to_tf32(v.z)), __uint_as_float(to_tf32(v.w)));
+            }
         }
     }
 }
