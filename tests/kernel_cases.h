@@ -76,6 +76,9 @@ void describe(char text[300], const struct kernels *k, const struct any_case *c)
 /* All outputs of `got` have the bits of segments `from` on of `want`, or the test fails. */
 void require_same(const char *change, struct kernels *k, const struct any_case *c,
                   const struct outputs *got, const struct outputs *want, int from);
+/* Attention's. */
+enum { ATTENTION_CASES = 54 };
+extern const struct attention_case set_attention_cases[ATTENTION_CASES];
 /* Runs the case on every set: near to the oracle by the outputs' bounds, and the same bits with
  * other numbers of threads and segments. */
 void check_case(const struct any_case *c);

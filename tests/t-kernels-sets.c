@@ -392,133 +392,23 @@ static void test_join_keys(void **state)
     }
 }
 
-static const struct attention_case attention_cases[] = {
-    /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias,
-       multiplier, key_bias, soft_cap, size, d_o, keep, sinks, value_size */
-    {1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {1, 0, 1, 1, 2, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {3, 0, 2, 2, 16, 3, 3, 3, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0, 0},
-    {2, 0, 4, 2, 31, 63, 63, 63, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {3, 0, 4, 2, 64, 65, 65, 65, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {1, 0, 6, 1, 80, 65, 65, 65, 0, BIAS_RANDOM, 1, 1, 20, 1, 1, 0, 0, 0},
-    {1, 0, 2, 1, 128, 66, 66, 66, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {1, 0, 1, 1, 256, 65, 65, 65, 0, BIAS_NONE, 0, 0, 50, 1, 1, 0, 0, 0},
-    {2, 0, 4, 2, 512, 67, 67, 67, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {1, 0, 4, 1, 512, 131, 131, 33, 29, BIAS_GENTLE, 0, 1, 20, 1, 1, 0, 0, 512},
-    {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {1, 0, 2, 2, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0, 0},
-    {2, 0, 2, 1, 16, 193, 193, 193, 0, BIAS_GENTLE, 0, 0, 0, 4, 1, 0, 0, 0},
-    {1, 0, 3, 3, 64, 130, 130, 130, 64, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {2, 0, 2, 2, 31, 130, 130, 130, 7, BIAS_RANDOM, 1, 0, 0, 1, 1, 0, 0, 0},
-    {1, 0, 2, 2, 64, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {1, 0, 2, 2, 64, 65, 65, 65, 2, BIAS_GENTLE, 0, 1, 0, 1, 1, 0, 0, 0},
-    {1, 0, 2, 2, 64, 63, 63, 63, 1000, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {2, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HOLES, 0, 0, 0, 1, 1, 0, 0, 0},
-    {2, 0, 2, 1, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0, 0},
-    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_CUT, 1, 0, 0, 1, 1, 0, 0, 0},
-    {1, 0, 2, 2, 31, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1, 0, 0, 0},
-    {2, 0, 4, 2, 64, 65, 65, 1, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {2, 0, 6, 1, 31, 193, 130, 65, 0, BIAS_RANDOM, 0, 1, 0, 1, 1, 0, 0, 0},
-    {2, 0, 2, 2, 64, 257, 70, 7, 64, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {3, 0, 2, 2, 16, 100, 9, 3, 7, BIAS_NONE, 0, 2, 0, 1, 1, 0, 0, 0},
-    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1, 0, 0,
-     0}, /* scores in the hundreds */
-    {1, 0, 2, 2, 16, 130, 130, 130, 0, BIAS_STEEP, 1, 1, 5, 8, 1, 0, 0, 0},
-    /* first keys beside a window */
-    {1, 0, 2, 1, 24, 300, 300, 300, 20, BIAS_NONE, 0, 0, 0, 1, 1, 1, 0, 0},
-    {2, 0, 2, 2, 31, 130, 130, 130, 33, BIAS_RANDOM, 1, 1, 4, 1, 1, 100, 0, 0},
-    {1, 0, 2, 1, 64, 300, 260, 200, 30, BIAS_GENTLE, 0, 2, 0, 1, 1, 50, 0, 0},
-    {1, 0, 2, 2, 16, 300, 240, 100, 64, BIAS_RANDOM, 0, 0, 0, 1, 1, 60, 0,
-     0}, /* none of them among the keys */
-    {1, 0, 2, 2, 16, 200, 200, 200, 9, BIAS_STEEP, 0, 0, 0, 1, 1, 4, 0, 0},
-    {1, 0, 2, 1, 16, 300, 300, 1, 9, BIAS_GENTLE, 0, 0, 0, 1, 1, 101, 0, 0},
-    {1, 0, 2, 2, 16, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 1000, 0, 0},
-    /* chunks that end within tiles and with them, of one key, and longer than the segment */
-    {1, 0, 2, 1, 24, 300, 300, 300, -70, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {2, 0, 2, 2, 31, 130, 130, 130, -33, BIAS_RANDOM, 1, 1, 4, 1, 1, 0, 0, 0},
-    {1, 0, 2, 2, 64, 384, 384, 384, -96, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {1, 0, 4, 2, 64, 300, 260, 200, -128, BIAS_GENTLE, 0, 2, 0, 1, 1, 0, 3, 0},
-    {1, 0, 2, 2, 16, 200, 200, 200, -9, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0, 0},
-    {1, 0, 2, 1, 16, 300, 300, 3, -149, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {1, 0, 2, 2, 16, 65, 65, 65, -1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
-    {1, 0, 2, 2, 64, 63, 63, 63, -1000, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0, 0},
-    /* sinks, among the scores and far above and below them */
-    {2, 0, 4, 2, 16, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 2, 0},
-    {1, 0, 6, 2, 31, 300, 260, 200, 30, BIAS_GENTLE, 1, 1, 5, 1, 1, 0, 4, 0},
-    {1, 0, 4, 1, 24, 193, 193, 193, 20, BIAS_NONE, 0, 0, 0, 1, 1, 3, 60, 0},
-    {2, 0, 4, 4, 16, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 4, 1, 0, 100, 0},
-    {1, 0, 3, 3, 64, 300, 300, 1, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 3, 0},
-    {2, 0, 4, 2, 16, 70, 70, 7, 9, BIAS_NONE, 0, 0, 0, 1, 1, 0, 90, 0},
-    {2, 0, 2, 1, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 1,
-     0}, /* where a head sees nothing else */
-    /* values of another size than keys */
-    {.segments = 2,
-     .heads = 2,
-     .kv_heads = 2,
-     .head_size = 24,
-     .value_size = 16,
-     .positions = 130,
-     .keys = 130,
-     .queries = 130,
-     .size = 1,
-     .d_o = 1},
-    {.segments = 1,
-     .heads = 4,
-     .kv_heads = 2,
-     .head_size = 192,
-     .value_size = 128,
-     .positions = 70,
-     .keys = 70,
-     .queries = 70,
-     .bias = BIAS_GENTLE,
-     .size = 1,
-     .d_o = 1},
-    {.segments = 1,
-     .heads = 2,
-     .kv_heads = 1,
-     .head_size = 31,
-     .value_size = 64,
-     .positions = 200,
-     .keys = 200,
-     .queries = 100,
-     .window = 30,
-     .bias = BIAS_RANDOM,
-     .multiplier = 1,
-     .key_bias = 1,
-     .soft_cap = 4,
-     .size = 1,
-     .d_o = 1,
-     .sinks = 2},
-    {.segments = 2,
-     .heads = 2,
-     .kv_heads = 2,
-     .head_size = 40,
-     .value_size = 7,
-     .positions = 257,
-     .keys = 257,
-     .queries = 3,
-     .bias = BIAS_STEEP,
-     .size = 4,
-     .d_o = 1},
-};
-
 static void test_attention(void **state)
 {
     int step = getenv("REACH_CUDA") ? 4 : 1; /* the plug-in's has a test of its own */
     (void)state;
-    for (int i = 0; i < LENGTH(attention_cases); i += step)
-        check_case(&(struct any_case){.op = OP_ATTENTION, .attention = attention_cases[i]});
+    for (int i = 0; i < ATTENTION_CASES; i += step)
+        check_case(&(struct any_case){.op = OP_ATTENTION, .attention = set_attention_cases[i]});
 }
 
 /* Reverse is linear in the output's gradient: a factor of two comes through exactly. */
 static void test_attention_linear(void **state)
 {
     (void)state;
-    for (int i = 0; i < LENGTH(attention_cases); i += getenv("REACH_CUDA") ? 9 : 3)
+    for (int i = 0; i < ATTENTION_CASES; i += getenv("REACH_CUDA") ? 9 : 3)
         for (int s = 0; s < set_count; s++) {
-            struct attention_case twice = attention_cases[i];
+            struct attention_case twice = set_attention_cases[i];
             twice.d_o *= 2;
-            struct outputs once = run_attention(sets[s], &attention_cases[i], 0),
+            struct outputs once = run_attention(sets[s], &set_attention_cases[i], 0),
                            doubled = run_attention(sets[s], &twice, 0);
             for (int a = 2; a < 4; a++) {
                 size_t n = (size_t)once.segments * once.array[a].each;
