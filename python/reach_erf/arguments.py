@@ -8,12 +8,14 @@ import re
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 import numpy as np
 
 from .checkpoint import write_checkpoint
 from .errors import ReachError
+from .program import named
+from .progress import their_bars
 from .sources import Source, torch_of
 
 
@@ -81,7 +83,9 @@ def token_ids(value: Any) -> np.ndarray:
         ids = np.asarray(value.detach().cpu() if torch_of(value) else value)
     except ValueError:
         raise ReachError("tokens are rows of different lengths (expected ids [tokens], or [segments, L])") from None
-    if ids.ndim not in (1, 2) or ids.dtype.kind not in "iu" or ids.size == 0:
+    if ids.size == 0:
+        raise ReachError("tokens are empty (expected ids [tokens], or [segments, L])")
+    if ids.ndim not in (1, 2) or ids.dtype.kind not in "iu":
         raise ReachError(f"tokens are {ids.dtype} of the shape {list(ids.shape)} (expected ids [tokens], or [segments, L])")
     return ids.astype(np.int64)
 
@@ -89,7 +93,8 @@ def token_ids(value: Any) -> np.ndarray:
 def string(value: Any, name: str, also: type | tuple[type, ...] = ()) -> None:
     """Refuse a value that is given and neither a string nor one of `also`: str() of it would be another text."""
     if value is not None and value is not False and (isinstance(value, bool) or not isinstance(value, (str, also) if also else str)):
-        raise ReachError(f"{name} is {type(value).__name__} (expected a string{', or the id of a token' if also else ''})")
+        several = f'; for several prompts=[{{"prompt": "...", "{name}": "..."}}, ...]' if isinstance(value, (list, tuple)) and also else ""
+        raise ReachError(f"{name} is {type(value).__name__} (expected a string{', or the id of a token' if also else ''}{several})")
 
 
 @dataclass
@@ -104,6 +109,7 @@ class Call:
     _taken: set[str] = field(default_factory=set, init=False)
     written: dict[str, str] = field(default_factory=dict, init=False)
     """What the files and folders in the temporary folder are called in messages."""
+    _unwritten: dict[Path, Callable[[], Any]] = field(default_factory=dict, init=False)
 
     def __enter__(self) -> Call:
         return self
@@ -138,7 +144,9 @@ class Call:
         """Return the path of a JSONL file of prompts, which is written for a list of dicts."""
         if isinstance(value, (str, os.PathLike)):
             return os.fsdecode(value)
-        if not isinstance(value, (list, tuple)) or not value or not all(isinstance(one, Mapping) for one in value):
+        if isinstance(value, (list, tuple)) and not value:
+            raise ReachError('prompts are empty (expected at least one {"prompt": "..."})')
+        if not isinstance(value, (list, tuple)) or not all(isinstance(one, Mapping) for one in value):
             raise ReachError(f"prompts is {type(value).__name__} (expected a path, or a list of dicts, each "
                              '{"prompt": "..."} and what `reach explain --prompts` takes besides)')
         path = self._named("prompts.jsonl", "prompts")
@@ -183,24 +191,55 @@ class Call:
         self._taken.add(name)
         return name
 
+    def write(self, check: Callable[[], Any], bars: bool) -> None:
+        """Write the models in memory that are not written yet. First `check`, the call with empty folders in their place, has to fail
+        because of these: what else is wrong is found before gigabytes are written. `bars`: transformers shows its own."""
+        if not self._unwritten:
+            return
+        for folder in self._unwritten:
+            folder.mkdir()
+        try:
+            check()
+        except ReachError as error:
+            if not any(str(folder) in str(error) for folder in self._unwritten):
+                raise ReachError(named(str(error), self.written)) from None
+        finally:
+            for folder in self._unwritten:
+                folder.rmdir()
+        with their_bars(bars):
+            for write in self._unwritten.values():
+                write()
+        self._unwritten.clear()
+
     def _written(self, model: Any, name: str) -> Path:
-        """The folder that a model in memory is written to."""
+        """The folder that a model in memory is written to by `write`."""
         folder = self._named(f"model-{len(self._taken)}", name)
         model = _unwrapped(model)
         if self.names is not None:
             if not hasattr(model, "state_dict"):
                 raise ReachError(f"{name}: {type(model).__name__} has no state_dict (expected a torch module with names=)")
-            write_checkpoint(folder, model.state_dict(), self.names, self.config or {}, ignore=self.ignore)
+            names = self.names
+
+            def save() -> None:
+                write_checkpoint(folder, model.state_dict(), names, self.config or {}, ignore=self.ignore)
+
         elif hasattr(model, "peft_config"):
             raise ReachError(f"{name}: is a PEFT model (expected the base model, and adapter=FOLDER with what "
                              "its save_pretrained wrote)")
         elif hasattr(model, "save_pretrained"):
-            model.save_pretrained(folder)
+            def save() -> None:
+                model.save_pretrained(folder)
+
         else:
             raise ReachError(f"{name}: {type(model).__name__} is not a model (expected a path, a name in the cache, "
                              "a transformers model, or a torch module with names= and config=)")
-        if self.tokenizer is not None:
-            self.tokenizer.save_pretrained(folder)
+
+        def write() -> None:
+            save()
+            if self.tokenizer is not None:
+                self.tokenizer.save_pretrained(folder)
+
+        self._unwritten[folder] = write
         return folder
 
 

@@ -94,10 +94,21 @@ def _plain(value: Any, what: str) -> Any:
         raise ReachError(f"{what}: {error} (expected texts, numbers, lists and dicts)") from None
 
 
+def check_messages(given: Any) -> list[dict[str, Any]]:
+    """Return messages as JSON has them; what is not a list of messages with roles is refused."""
+    found, expected = _plain(given, "messages"), '(expected [{"role": "user", "content": "..."}, ...])'
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise ReachError(f"messages are not a list of dicts {expected}")
+    if not found:
+        raise ReachError(f"messages are empty {expected}")
+    for i, one in enumerate(found, 1):
+        if not isinstance(one.get("role"), str):
+            raise ReachError(f"messages: number {i} has no role {expected}")
+    return found
+
+
 def _messages(given: Any) -> list[dict[str, Any]]:
-    found = _plain(given, "messages")
-    if not isinstance(found, list) or not found or not all(isinstance(one, dict) for one in found):
-        raise ReachError('messages are not a list of dicts (expected [{"role": "user", "content": "..."}, ...])')
+    found = check_messages(given)
     for i, one in enumerate(found):
         one = {name: value for name, value in one.items() if value is not None}  # many templates would write None
         thought = next((one[name] for name in THOUGHTS if name in one), None)

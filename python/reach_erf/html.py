@@ -40,7 +40,7 @@ def paragraph(text: str, bold: bool = False) -> str:
 def table(names: Sequence[str], rows: Iterable[Sequence[Any]], note: str = "") -> str:
     """Return a table, in a box that scrolls by itself where it is wider than the notebook; `note` is a line below it."""
     head = "".join(f'<th style="{CELL}">{escape(name)}</th>' for name in names)
-    body = "".join("<tr>" + "".join(f'<td style="{CELL}">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows)
+    body = "".join("<tr>" + "".join(f'<td style="{CELL};white-space:pre">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows)
     return (f'<div style="overflow-x:auto" tabindex="0"><table style="border-collapse:collapse;font-variant-numeric:tabular-nums"><thead><tr>{head}</tr></thead>'
             f"<tbody>{body}</tbody></table></div>" + (paragraph(note) if note else ""))
 

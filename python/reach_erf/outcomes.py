@@ -12,6 +12,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import textwrap
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
 
 ROWS_MOST = 60  # of a table in a notebook
 TOKENS_NAMED = 60  # on an axis
+TITLE_MOST = 80  # characters of a line
+LABEL_MOST = 24  # characters of one of them
+CONTEXTS_NAMED = 10  # on an axis
+OF_ATTRIBUTION = {"": "gradient norm", "grad": "gradient norm", "inputxgrad": "norm of input x gradient",
+                  "ig": "norm of integrated gradients", "smoothgrad": "norm of SmoothGrad"}
 PARTS_SHOWN = 8  # explanations in a notebook, of several targets
 GNUPLOT_SECONDS = 120
 NO_FIGURE = ("No figure: there is neither gnuplot nor matplotlib (expected one of them: apt install gnuplot-nox, "
@@ -45,7 +51,7 @@ def new_axes(ax: Axes | None, title: str, across: str, up: str) -> Axes:
             import matplotlib.pyplot as plt
         except ImportError:
             raise ReachError("plot needs matplotlib (pip install matplotlib)") from None
-        ax = plt.figure(figsize=(8, 4.5)).add_subplot()
+        ax = plt.figure(figsize=(8, 4.5), layout="constrained").add_subplot()
     ax.set(title=label(title), xlabel=across, ylabel=up)
     return ax
 
@@ -154,7 +160,7 @@ class Outcome:
         return self._table() + (image(figure, self.command) if figure else paragraph(NO_FIGURE))
 
 
-class TableOutcome(Outcome, Mapping):  # type: ignore[type-arg]
+class TableOutcome(Outcome, Mapping[str, np.ndarray]):
     """A result whose main part is a table: its columns by name, as arrays. `tables` has all tables that the run wrote."""
 
     kinds: tuple[str, ...] = ()
@@ -224,12 +230,19 @@ class Perplexity(TableOutcome):
     kinds = ("ppl", "gain", "per-token")
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the perplexity over the context, in tokens, a line for each model."""
+        """Draw the perplexity over the context, in tokens, a line for each model, with 95 % intervals: 1.96 standard errors of the NLL."""
         ax = new_axes(ax, "Perplexity", "context (tokens)", "perplexity")
         for model in dict.fromkeys(self["model"]):
             mine = self["model"] == model
-            ax.plot(self["context"][mine], self["ppl"][mine], marker="o", label=label(model))
+            ppl, error = self["ppl"][mine], 1.96 * np.nan_to_num(self["std_error"][mine])
+            ax.errorbar(self["context"][mine], ppl, yerr=[ppl * -np.expm1(-error), ppl * np.expm1(error)], marker="o", capsize=3,
+                        label=label(model))
         ax.set_xscale("log", base=2)
+        contexts = sorted({int(one) for one in self["context"]})
+        ax.set_xticks(contexts if len(contexts) <= CONTEXTS_NAMED else contexts[::-(-len(contexts) // CONTEXTS_NAMED)][::-1])
+        ax.xaxis.set_major_formatter("{x:.0f}")
+        ax.minorticks_off()
+        ax.ticklabel_format(axis="y", style="plain", useOffset=False)
         ax.legend()
         return ax
 
@@ -439,15 +452,19 @@ class Explanation(TableOutcome):
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the share of each input of the first target, a token, or with by= or leave_out= a word, sentence or line, over its
-        number, from 1, with their texts if they are few."""
+        number, from 1, with their texts if they are few. The title names the model, the attribution and the unit."""
         unit, texts, of = self._shown()
         what, against = repr(self.target.text) if self.target else "the prediction", self._against()
-        ax = new_axes(ax, f"What {what}{f', rather than {against},' if against else ''} depended on",
-                      "position (tokens)" if unit == "token" else unit, "share")
+        model = f"{self['model'][0]}: " if "model" in self and self.rows else ""
+        norm = OF_ATTRIBUTION.get(self._given("--attribution"), "attribution")
+        title = (f"{model}what {what}{f', rather than {against},' if against else ''} depended on", f"share of the summed {norm}, by {unit}")
+        ax = new_axes(ax, "\n".join(textwrap.fill(line, TITLE_MOST) for line in title), "position (tokens)" if unit == "token" else unit,
+                      "share")
         position = range(1, len(texts) + 1)
         ax.bar(position, of["share"])
         if len(texts) <= TOKENS_NAMED:
-            ax.set_xticks(position, [label(repr(text)[1:-1]) for text in texts], rotation=90)
+            short = [text if len(text) <= LABEL_MOST else text[:LABEL_MOST] + "\u2026" for text in (repr(text)[1:-1] for text in texts)]
+            ax.set_xticks(position, [label(text) for text in short], rotation=90, fontsize=10 if len(texts) <= TOKENS_NAMED / 2 else 7)
         return ax
 
     @property
@@ -517,7 +534,7 @@ class Explanation(TableOutcome):
                 + self._changes())
 
 
-class Info(Outcome, Mapping):  # type: ignore[type-arg]
+class Info(Outcome, Mapping[str, str]):
     """What a checkpoint holds, of `info`: the texts of its lines by their names, such as info["parameters"]."""
 
     def __init__(self, done: Done) -> None:

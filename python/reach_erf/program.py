@@ -185,6 +185,22 @@ def named(text: str, names: Mapping[str, str] | None) -> str:
     return text
 
 
+FLAGS = ("attention", "force", "gain", "growth", "no-bos", "resume", "strict", "verify")
+OPTION = re.compile(r'(`[^`]*`|"[^"]*")|(?<![\w-])(?:--([a-z][a-z0-9-]*)|(-o)\b)(?:=| (?=[A-Z]+\b))?')
+
+
+def spoken(line: str) -> str:
+    """Return a line of the program with its options as Python has them: length= for --length, but not between quotes."""
+
+    def option(found: re.Match[str]) -> str:
+        if found[1]:
+            return found[1]
+        name = "out" if found[3] else found[2]
+        return f"{name.replace('-', '_')}={'True' if name in FLAGS else ''}"
+
+    return OPTION.sub(option, line)
+
+
 def run(arguments: Sequence[str], *, program: str | os.PathLike[str] | None = None, given: bytes = b"",
         show: Show | None = None, unsaid: str = "", names: Mapping[str, str] | None = None) -> Done:
     """Run the program until it ends, and return what it printed. `given` is its standard input, `unsaid` a pattern of messages that
@@ -215,14 +231,14 @@ def run(arguments: Sequence[str], *, program: str | os.PathLike[str] | None = No
     verb = arguments[0]
     lines.lines = [named(line, names) for line in lines.lines]
     if interrupts:
-        raise KeyboardInterrupt(lines.lines[-1] if lines.lines else f"reach {verb}: interrupted")
+        raise KeyboardInterrupt(spoken(lines.lines[-1]) if lines.lines else f"reach {verb}: interrupted")
     if process.returncode:
-        raise ReachError(_failure(verb, process.returncode, lines.lines))
+        raise ReachError(spoken(_failure(verb, process.returncode, lines.lines)))
     said = [line[len(f"reach {verb}: "):] if line.startswith(f"reach {verb}: ") else line for line in lines.lines]
     said = [line for line in said if not unsaid or not re.search(unsaid, line)]
     for line in said:
         if not MESSAGES.search(line):
-            warnings.warn(line, ReachWarning, stacklevel=_outside())
+            warnings.warn(spoken(line), ReachWarning, stacklevel=_outside())
     return Done(named(out.decode("utf-8", "replace"), names), [line for line in said if MESSAGES.search(line)], shlex.join(["reach", *arguments]))
 
 

@@ -7,6 +7,10 @@ import sys
 import warnings
 from typing import Any, Callable, Iterator, Union
 
+import numpy as np
+
+from .errors import ReachError
+
 Progress = Union[bool, Callable[[int, int], Any], None]
 
 
@@ -46,6 +50,30 @@ def _bar(total: int, unit: str, what: str) -> Any:
         return tqdm(total=total, unit=f" {unit}", desc=what)
 
 
+def bar_wanted(progress: Progress) -> bool:
+    """Return whether a bar is to be shown; a function shows its own."""
+    if progress is not None and not callable(progress) and not isinstance(progress, (bool, np.bool_)):
+        raise ReachError(f"progress is {type(progress).__name__} (expected True, False, None, or a function of the units done and their "
+                         "total)")
+    if callable(progress):
+        return False
+    return bool(progress) if progress is not None else in_notebook() or bool(getattr(sys.stderr, "isatty", bool)())
+
+
+@contextlib.contextmanager
+def their_bars(shown: bool) -> Iterator[None]:
+    """Keep transformers from showing its own bars, unless they are to be `shown`."""
+    logging = getattr(getattr(sys.modules.get("transformers"), "utils", None), "logging", None)
+    if shown or logging is None or not logging.is_progress_bar_enabled():
+        yield
+        return
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.enable_progress_bar()
+
+
 @contextlib.contextmanager
 def shown(progress: Progress) -> Iterator[Callable[[int, int, str, str], None] | None]:
     """A function for the program's progress, or None if nothing is to be shown.
@@ -55,7 +83,7 @@ def shown(progress: Progress) -> Iterator[Callable[[int, int, str, str], None] |
     if callable(progress):
         yield lambda done, total, unit, what: progress(done, total)
         return
-    wanted = progress if progress is not None else in_notebook() or bool(getattr(sys.stderr, "isatty", bool)())
+    wanted = bar_wanted(progress)
     bar: Any = None
 
     def show(done: int, total: int, unit: str, what: str) -> None:

@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Dict, Union
 
 import h5py
 import numpy as np
@@ -153,7 +153,7 @@ class Model(Field):
                          f"(expected one of {', '.join(f'{one.target}, {one.layer}' for one in self.fields)})")
 
 
-class Result(Outcome, dict):  # type: ignore[type-arg]
+class Result(Outcome, Dict[str, Model]):
     """The models of a result by their names, of `erf`. `attributes` has its format, version and command."""
 
     main_figure = "erf"
@@ -161,6 +161,9 @@ class Result(Outcome, dict):  # type: ignore[type-arg]
     def __init__(self, attributes: dict[str, Any], models: dict[str, Model], folder: Path | None = None) -> None:
         super().__init__(models)
         self.attributes, self.folder, self.command = attributes, folder, str(attributes.get("command", ""))
+
+    def __missing__(self, name: str) -> Model:
+        raise KeyError(f"{name} (expected one of {', '.join(self)})")
 
     def __repr__(self) -> str:
         return f"Result({', '.join(f'{model.name}: {_shown(model.erf())}' for model in self.values())})"

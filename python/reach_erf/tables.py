@@ -49,7 +49,7 @@ COLUMNS = {  # by make outputs
 }
 
 
-class Table(Mapping):
+class Table(Mapping[str, np.ndarray]):
     """Columns by name, as arrays: text as str, whole numbers as int64, others as float64.
 
     Where a whole number may be missing the column is float64, and NaN. Whole numbers of any size, such as trf_hi, are Python's int in

@@ -18,11 +18,11 @@ from typing import Any, Callable, Mapping, Sequence, TypeVar
 import numpy as np
 
 from .arguments import Call, option_arguments, string
-from .chat import render
+from .chat import check_messages, render
 from .errors import ReachError
 from .outcomes import Bias, Explanation, Fit, Info, Outcome, Perplexity, Theory
 from .program import Done, run
-from .progress import Progress, shown
+from .progress import Progress, bar_wanted, shown
 from .results import Result, read_erf
 from .sources import Source
 
@@ -36,10 +36,11 @@ LACKS = re.compile(r"(and no tokenizer to read text with|has no chat template) \
 
 def _run(call: Call, verb: str, arguments: Sequence[str], options: Mapping[str, Any], progress: Progress, program: Any,
          given: bytes = b"", unsaid: str = "") -> Done:
+    command = [verb, *option_arguments(options), *arguments]
+    call.write(lambda: run(command, program=program, given=given), bar_wanted(progress))
     with shown(progress) as show:
         try:
-            return run([verb, *option_arguments(options), *arguments], program=program, show=show, given=given, unsaid=unsaid,
-                       names=call.written)
+            return run(command, program=program, show=show, given=given, unsaid=unsaid, names=call.written)
         except ReachError as error:
             raise _of_memory(call, error, f"reach {verb}: ") from None
 
@@ -122,8 +123,11 @@ def ppl(*models: Any, text: Any = None, tokens: Any = None, tokenizer: Any = Non
 
 
 def _chat(call: Call, model: str, messages: Sequence[Mapping[str, Any]], chat: Mapping[str, Any] | None, options: dict[str, Any],
-          program: Any) -> str:
+          progress: Progress, program: Any) -> str:
     """Messages as a prompt, in which the template decides whether there is a beginning-of-text token: `options` says so."""
+    check_messages(messages)
+    unchecked = ["explain", *option_arguments(options), "--prompt=a", model]
+    call.write(lambda: run(unchecked, program=program), bar_wanted(progress))
     found = json.loads(run(["info", "--chat", "--json", model], program=program, names=call.written).text)
     path = model.rpartition("=")[2]
     model = call.written.get(path, model)
@@ -170,7 +174,7 @@ def explain(model: Any, /, *, prompt: str | None = None, messages: Sequence[Mapp
         if messages is not None:
             if prompt is not None or arguments:
                 raise ReachError("messages and prompt, text or tokens are both given (expected one of them)")
-            prompt = _chat(call, operands[0], messages, chat, options, program)
+            prompt = _chat(call, operands[0], messages, chat, options, progress, program)
         elif chat is not None:
             raise ReachError("chat is given without messages (expected both, or neither)")
         if prompt is not None:

@@ -210,7 +210,7 @@ class Chat(Case):
 
     @unittest.skipUnless(find_spec("jinja2"), "jinja2 is not there")
     def test_what_is_refused(self):
-        for given, parts in (({"messages": []}, ["messages are not a list of dicts"]),
+        for given, parts in (({"messages": []}, ["messages are empty (expected [{"]),
                              ({"messages": ["hello"]}, ["messages are not a list of dicts"]),
                              ({"messages": [{"role": "user", "content": object()}]}, ["messages: ", "(expected texts, numbers, lists and dicts)"]),
                              ({"messages": SHORT, "prompt": "x"}, ["both given"]), ({"messages": SHORT, "tokens": [1, 2]}, ["both given"]),

@@ -200,8 +200,10 @@ class Arguments(Verbs):
 
     def test_refusals(self):
         for call, said in (
-            (lambda: reach.erf(ALIBI, text=TEXT, lenght=5), "reach erf: --lenght=5: unknown option (did you mean --length?)"),
-            (lambda: reach.erf(ALIBI, text=TEXT, length="x"), 'reach erf: --length: "x" is not valid'),
+            (lambda: reach.erf(ALIBI, text=TEXT, lenght=5), "reach erf: lenght=5: unknown option (did you mean length=?)"),
+            (lambda: reach.erf(ALIBI, text=TEXT, length="x"), 'reach erf: length=: "x" is not valid'),
+            (lambda: reach.erf(ALIBI), "no text is given (expected text=FILE or tokens=FILE); see `reach erf --help`"),
+            (lambda: reach.erf(ALIBI, text=TEXT, progress=5), "progress is int (expected True, False, None, or a function"),
             (lambda: reach.erf(self.scratch / "no model", text=TEXT), "no model: cannot be opened: No such file"),
             (lambda: reach.erf(ALIBI, text="no text"), "reach erf: no text: cannot be opened"),
             (lambda: reach.erf(ALIBI), "reach erf: "),
@@ -210,7 +212,7 @@ class Arguments(Verbs):
             (lambda: reach.erf(ALIBI, text=[1, 2]), "text is list (expected a path, or a list of paths)"),
             (lambda: reach.erf(ALIBI, tokens=[[1, 2], [3]]), "expected ids [tokens], or [segments, L]"),
             (lambda: reach.erf(ALIBI, tokens=[0.5, 2]), "tokens are float64 of the shape [2]"),
-            (lambda: reach.erf(ALIBI, tokens=[]), "of the shape [0]"),
+            (lambda: reach.erf(ALIBI, tokens=[]), "tokens are empty (expected ids [tokens], or [segments, L])"),
             (lambda: reach.erf(ALIBI, tokens=[True, False]), "tokens are bool"),
             (lambda: reach.erf(ALIBI, tokens=[[1, 2, 5000]]), "5000"),
             (lambda: reach.erf(ALIBI, text=TEXT, help=True), "help: is not an option here"),
@@ -232,6 +234,11 @@ class Arguments(Verbs):
             (lambda: reach.explain(ALIBI, text=b"a"), "text is bytes (expected a path, or a list of paths)"),
             (lambda: reach.explain(ALIBI, prompt="a", leave_out=True), 'leave_out is True (expected "word", "sentence" or "line")'),
             (lambda: reach.explain(ALIBI, prompts=["a", "b"]), 'prompts is list (expected a path, or a list of dicts, each {"prompt": "..."}'),
+            (lambda: reach.explain(ALIBI, prompts=[]), 'prompts are empty (expected at least one {"prompt": "..."})'),
+            (lambda: reach.explain(ALIBI, prompt="a", target=["a", "b"]), 'for several prompts=[{"prompt": "...", "target": "..."}, ...])'),
+            (lambda: reach.explain(ALIBI, messages="hello"), "messages are not a list of dicts (expected [{"),
+            (lambda: reach.explain(ALIBI, messages=[]), "messages are empty (expected [{"),
+            (lambda: reach.explain(ALIBI, messages=[{"content": "hello"}]), "messages: number 1 has no role (expected [{"),
             (lambda: reach.explain(ALIBI, prompts=[{"prompt": b"a"}]), "prompts: Object of type bytes is not JSON serializable"),
             (lambda: reach.explain(ALIBI, prompts=[{"answer": "b"}]), "reach explain: prompts: line 1"),
             (lambda: reach.explain(ALIBI), "nothing to explain is given"),
@@ -241,6 +248,40 @@ class Arguments(Verbs):
                 with self.refused(said) as refused:
                     call()
                 self.assertEqual(len(refused.message.splitlines()), 1)
+
+    def test_a_model_is_named_that_is_not_there(self):
+        found = reach.erf(ALIBI, WINDOW, text=TEXT, **SHORT)
+        with self.assertRaisesRegex(KeyError, r"nosuch \(expected one of alibi, window-24\)"):
+            found["nosuch"]
+
+    def test_options_are_read_before_a_model_is_written(self):
+        model = mock.Mock(spec=["save_pretrained"])
+        for call, said in (
+            (lambda: reach.erf(model, text=TEXT, lenght=5), "lenght=5: unknown option"),
+            (lambda: reach.erf({"m": model}, text=TEXT, threshold=2), 'threshold=: "2" is not valid'),
+            (lambda: reach.trf({"m": model}, epsilon=2), "epsilon"),
+            (lambda: reach.explain(model, prompt="a", by="letter"), 'by=: "letter" is not valid'),
+            (lambda: reach.explain(model, messages=[{"role": "user", "content": "a"}], by="letter"), 'by=: "letter" is not valid'),
+            (lambda: reach.info(model, lenght=5), "lenght=5: unknown option"),
+        ):
+            with self.subTest(said), self.refused(said):
+                call()
+        model.save_pretrained.assert_not_called()
+        with self.refused("Mock: "):  # a folder without anything in it
+            reach.erf(mock.Mock(spec=["save_pretrained"], **{"save_pretrained.side_effect": os.mkdir}), text=TEXT)
+
+    @unittest.skipUnless(torch and find_spec("transformers"), "torch or transformers is not there")
+    def test_bars_of_others_are_not_shown(self):
+        import transformers
+
+        model = transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=256, n_positions=64, n_embd=16, n_layer=1, n_head=2))
+        self.assertTrue(transformers.utils.logging.is_progress_bar_enabled())
+        for progress, bars in ((False, False), (None, False), (lambda done, total: None, False), (True, True)):
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said):
+                reach.erf(model, text=TEXT, length=32, segments=2, progress=progress)
+            self.assertEqual("Writing" in said.getvalue(), bars, said.getvalue())
+        self.assertTrue(transformers.utils.logging.is_progress_bar_enabled())
 
     def test_paths_of_all_kinds(self):
         folder = self.scratch / "a b=c ü <x>"
@@ -353,9 +394,9 @@ class Runs(Verbs):
 
         with self.assertRaises(KeyboardInterrupt) as caught:
             reach.erf(ALIBI, text=TEXT, out=out, progress=interrupt(1), **many)
-        self.assertIn("segments are kept (continue with --resume)", str(caught.exception))
+        self.assertIn("segments are kept (continue with resume=True)", str(caught.exception))
         self.assertTrue((out / "erf.part").stat().st_size)
-        with self.refused("erf.part", "--resume"):
+        with self.refused("erf.part", "resume=True"):
             reach.erf(ALIBI, text=TEXT, out=out, **many)
         found = reach.erf(ALIBI, text=TEXT, out=out, resume=True, **many)
         self.assertIn("resuming", "".join(found.messages))
@@ -461,6 +502,8 @@ class Shown(Verbs):
 
     @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not there")
     def test_figures_by_gnuplot(self):
+        spaces = reach.explain(ALIBI, prompt="a  b   c")._repr_html_()
+        self.assertEqual(spaces.count("<td "), spaces.count(";white-space:pre\">"))
         for result in self.results()[:-1]:
             html = result._repr_html_()
             self.assertIn("<table", html)
@@ -492,6 +535,14 @@ class Shown(Verbs):
                 axes = Figure().add_subplot()
                 self.assertIs(result.plot(ax=axes), axes)
                 self.assertTrue(axes.has_data())
+            axes = results[1].plot(Figure().add_subplot())
+            self.assertEqual([one.get_text() for one in axes.get_xticklabels()], ["16", "32"])
+            bars = axes.containers[0].lines[2][0].get_segments()  # as in the program's figure
+            for row, bar in enumerate(bars):
+                nll, error = results[1]["nll"][row], 1.96 * results[1]["std_error"][row]
+                np.testing.assert_allclose(bar[:, 1], np.exp([nll - error, nll + error]), rtol=1e-9)
+            title = results[5].plot(Figure().add_subplot()).get_title()
+            self.assertRegex(title, r"^alibi: what '.*' depended on\nshare of the summed gradient norm, by token$")
             line, = results[0].plot(Figure().add_subplot()).lines[:1]
             np.testing.assert_array_equal(line.get_ydata(), results[0]["alibi"].c)
             for name in ("$a$", "$\\frac{"):
