@@ -130,9 +130,11 @@ int reader_accept(struct reader *r, char c)
     return 1;
 }
 
-/* The text at the current place, for "found ...". */
+/* The text at the current place, for "found ...". Editors make a dash or a minus sign of "-". */
 static const char *found(struct reader *r, char text[48])
 {
+    static const char *const dashes[] = {"\xe2\x88\x92", "\xe2\x80\x93", "\xe2\x80\x94",
+                                         "\xe2\x80\x90", "\xe2\x80\x91"};
     char c = reader_peek(r);
     size_t name = name_length(r->text + r->at);
     if (c == '\0')
@@ -143,6 +145,9 @@ static const char *found(struct reader *r, char text[48])
         snprintf(text, 48, "'%c'", c);
     else
         snprintf(text, 48, "byte 0x%02x, which is not ASCII text", (unsigned)(unsigned char)c);
+    for (size_t i = 0; i < sizeof dashes / sizeof *dashes; i++)
+        if (strncmp(r->text + r->at, dashes[i], 3) == 0)
+            snprintf(text, 48, "'%s' (did you mean \"-\"?)", dashes[i]);
     return text;
 }
 

@@ -146,12 +146,12 @@ static int take_length(struct trf_options *o, const char *text, int is_part, str
     (void)is_part;
     if (o->length_count == LENGTHS_MAX)
         return fail(e, "--length: too many (expected at most %d)", LENGTHS_MAX);
-    if (read_unsigned("--length", text, &o->lengths[o->length_count], e) != 0)
-        return -1;
-    return o->lengths[o->length_count++]
-               ? 0
-               : fail(e, "--length: \"%s\" is not valid (expected a whole number of at least 1)",
-                      text);
+    if (read_unsigned("--length", text, &o->lengths[o->length_count], e) != 0 ||
+        !o->lengths[o->length_count])
+        return fail(e, "--length: \"%s\" is not valid (expected a whole number from 1 to %llu)",
+                    text, (unsigned long long)UINT64_MAX);
+    o->length_count++;
+    return 0;
 }
 
 static int read_length(void *options, const char *value, int nth, struct error *e)

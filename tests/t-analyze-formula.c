@@ -82,7 +82,11 @@ static void test_refusals(void **state)
         {"1+*2", 2, "expected a value after '+', found '*'"},
         {"t**2", 2, "a power is written a^b"},
         {"$", 0, "expected a value, found '$'"},
-        {"\xe2\x88\x92t", 0, "byte 0xe2"},
+        {"\xe2\x88\x92t", 0, "did you mean \"-\"?"},
+        {"-t\xe2\x80\x93"
+         "1",
+         2, "did you mean \"-\"?"},
+        {"\xe2\x88\x91t", 0, "byte 0xe2"},
         {"2t", 1, "found 't' (a product is written a*b)"},
         {"t(2)", 1, "a product is written a*b"},
         {"(1)(2)", 3, "a product is written a*b"},
