@@ -111,7 +111,7 @@ static int total_of(const struct table *t, const int *width)
 }
 
 /* Narrows what is broken at words, then leaves columns out (width 0), until the rest fits. */
-static void fit(const struct table *t, int *width, int columns)
+static void fit(const struct table *t, int *width, int columns, int on_screen)
 {
     for (size_t i = 0; i < t->columns; i++) {
         int over = total_of(t, width) - columns, spare = width[i] - BROKEN_LEAST;
@@ -123,7 +123,8 @@ static void fit(const struct table *t, int *width, int columns)
         size_t next = t->columns;
 
         for (size_t i = 0; i < t->columns; i++)
-            if (t->rank[i] && width[i] && (next == t->columns || t->rank[i] <= t->rank[next]))
+            if (t->rank[i] && (on_screen || t->rank[i] < '9') && width[i] &&
+                (next == t->columns || t->rank[i] <= t->rank[next]))
                 next = i;
         if (next == t->columns)
             break;
@@ -131,7 +132,7 @@ static void fit(const struct table *t, int *width, int columns)
     }
 }
 
-int *table_widths(const struct table *t, int columns)
+int *table_widths(const struct table *t, int columns, int on_screen)
 {
     int *width = calloc(t->columns, sizeof *width);
 
@@ -144,7 +145,7 @@ int *table_widths(const struct table *t, int columns)
     if (width && t->headless > width[0])
         width[0] = t->headless;
     if (width && columns)
-        fit(t, width, columns);
+        fit(t, width, columns, on_screen);
     return width;
 }
 
@@ -234,7 +235,7 @@ static int print_caption(FILE *f, const char *caption, int columns)
 
 int table_print_within(FILE *f, const struct table *t, int columns)
 {
-    int *width = t->failed ? NULL : table_widths(t, columns), rc = width ? 0 : -1,
+    int *width = t->failed ? NULL : table_widths(t, columns, 1), rc = width ? 0 : -1,
         most = f == stdout ? screen_width() : 0;
     const char **rest = calloc(t->columns, sizeof *rest);
 
@@ -262,6 +263,11 @@ void table_choose(enum table_format format, const char *command)
 {
     chosen = format;
     made_by = command;
+}
+
+enum table_format table_chosen(void)
+{
+    return chosen;
 }
 
 int table_print(FILE *f, const struct table *t)

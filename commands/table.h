@@ -10,7 +10,8 @@ struct table;
 
 /* `alignment` has a letter for each column: l or r, or w for a text on the left that is broken at
  * words if the screen is too narrow; after it a digit if the column may be left out there: those
- * with the lowest digit first, from the right. NULL: out of memory; the caller frees. */
+ * with the lowest digit first, from the right; those with a 9 never in LaTeX. NULL: out of memory;
+ * the caller frees. */
 struct table *table_create(const char *alignment);
 /* Adds a line above it. */
 void table_caption(struct table *t, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -45,6 +46,8 @@ extern const char *const table_formats[];
 /* From now on table_print prints standard output's tables so; the first of them names the command,
  * where the format has comments. Borrowed. */
 void table_choose(enum table_format format, const char *command);
+/* Which was chosen. */
+enum table_format table_chosen(void);
 /* One table in a format other than TABLE_TEXT. LaTeX: a tabular with rules of booktabs, with as
  * many columns as one of a page's two has room for, or after screen_widen all; captions and notes
  * are comments. CSV: the same. Markdown: that of GitHub. */

@@ -240,10 +240,10 @@ static void put_line(FILE *f, const char *line, enum table_format format)
 
 int table_write(FILE *f, const struct table *t, enum table_format format)
 {
-    int *width = t->failed
-                     ? NULL
-                     : table_widths(t,
-                                    format == TABLE_LATEX && !screen_is_wide() ? PAPER_COLUMNS : 0);
+    int *width =
+        t->failed
+            ? NULL
+            : table_widths(t, format == TABLE_LATEX && !screen_is_wide() ? PAPER_COLUMNS : 0, 0);
 
     if (!width)
         return -1;

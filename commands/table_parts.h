@@ -15,9 +15,9 @@ struct table {
     int failed;
 };
 
-/* The width of each column, 0 for those left out so that the others fit `columns` (0: all fit). The
- * caller frees; NULL: out of memory. */
-int *table_widths(const struct table *t, int columns);
+/* The width of each column, 0 for those left out so that the others fit `columns` (0: all fit), if
+ * they may be: those of rank 9 only on a screen. The caller frees; NULL: out of memory. */
+int *table_widths(const struct table *t, int columns, int on_screen);
 /* How many columns were left out; their names with commas go to F, unless it is NULL. */
 size_t table_left_out(FILE *f, const struct table *t, const int *width);
 

@@ -97,6 +97,7 @@ struct columns {
 static void print_header(struct table *t, const struct trf_run *r, const struct columns *has)
 {
     const struct trf_options *o = r->options;
+    char epsilon[32];
 
     table_cell(t, "head");
     table_cell(t, "verdict");
@@ -104,7 +105,7 @@ static void print_header(struct table *t, const struct trf_run *r, const struct 
     for (int length = 0; length <= o->length_count; length++)
         for (int depth = 0; depth < r->depths; depth++)
             for (int i = 0; i < o->epsilon_count; i++) {
-                char epsilon[32], layers[32] = "", keys[48] = "";
+                char layers[32] = "", keys[48] = "";
 
                 epsilon_text(epsilon, o->epsilons[i]);
                 if (depth)
@@ -118,7 +119,9 @@ static void print_header(struct table *t, const struct trf_run *r, const struct 
         table_cell(t, "w R");
         table_cell(t, "cone");
     }
-    if (has->closed_form)
+    if (has->closed_form && o->epsilon_count > 1)
+        table_cell(t, "closed form(%s)", epsilon_text(epsilon, o->epsilons[0]));
+    else if (has->closed_form)
         table_cell(t, "closed form");
 }
 
@@ -197,6 +200,32 @@ static int is_open(const struct trf_head *head, int numbers)
     return open;
 }
 
+/* 1 if one of the heads first .. last-1 has a closed form, the last of which becomes `formula`. */
+static int has_closed_form(const struct trf_run *r, int first, int last, char formula[128])
+{
+    double epsilon = strtod(r->options->epsilons[0], NULL), value;
+    int found = 0;
+
+    for (int i = first; i < last; i++)
+        found |= r->heads[i].series &&
+                 series_closed_form(r->heads[i].series, epsilon, &value, formula);
+    return found;
+}
+
+/* 1 if the table of these heads has a column of closed forms. On a screen those do that have one;
+ * in a format for papers and programs all tables of a command have the same columns, and in LaTeX
+ * the column is left out for the numbers that were asked for. */
+static int show_closed_form(const struct trf_run *r, int first, int last, char formula[128])
+{
+    char unused[128];
+    int one = has_closed_form(r, first, last, formula);
+
+    if (table_chosen() == TABLE_TEXT)
+        return one;
+    return has_closed_form(r, 0, r->head_count, unused) &&
+           (table_chosen() != TABLE_LATEX || screen_is_wide());
+}
+
 /* The table of heads first .. last-1, which share a bias. */
 static int print_bias(const struct trf_run *r, int first, int last, struct error *e)
 {
@@ -207,17 +236,13 @@ static int print_bias(const struct trf_run *r, int first, int last, struct error
     struct columns has = {.window = a->set.biases[top->bias].window > 0};
     char *alignment, *title = title_of(a, top->bias), formula[128] = "";
     struct table *t;
-    double value;
 
     if (title && !top->values) {
         screen_say("%s%s\n", first && (top->bias || !a->is_model) ? "\n" : "", title);
         free(title);
         return 0;
     }
-    for (int i = first; i < last; i++)
-        if (r->heads[i].series &&
-            series_closed_form(r->heads[i].series, strtod(o->epsilons[0], NULL), &value, formula))
-            has.closed_form = 1;
+    has.closed_form = show_closed_form(r, first, last, formula);
     alignment = title ? malloc(2 * (size_t)numbers + 16) : NULL;
     if (!alignment) {
         free(title);
@@ -225,7 +250,7 @@ static int print_bias(const struct trf_run *r, int first, int last, struct error
     }
     strcpy(alignment, "rlrr");
     for (int i = 1; i < numbers; i++)
-        strcat(alignment, "r2");
+        strcat(alignment, "r9");
     strcat(alignment, has.window && r->depths > 1 ? "r1r1" : "");
     strcat(alignment, has.closed_form ? "r1" : "");
     t = table_create(alignment);
@@ -233,9 +258,8 @@ static int print_bias(const struct trf_run *r, int first, int last, struct error
         table_caption(t, "%s", title);
         print_header(t, r, &has);
         for (int i = first; i < last; i++)
-            if (!r->heads[i].averaged || a->is_model)
-                print_row(t, r, &r->heads[i], &has);
-        if (has.closed_form)
+            print_row(t, r, &r->heads[i], &has);
+        if (has.closed_form && formula[0])
             table_note(t, "closed form [B], eps %s: %s", o->epsilons[0], formula);
     }
     free(alignment);
@@ -345,6 +369,7 @@ static int print_outlook(const struct trf_run *r, int argument)
 
 int trf_print(const struct trf_run *r, struct error *e)
 {
+    char unused[128];
     int told = 0;
 
     for (int first = 0, last; first < r->head_count; first = last) {
@@ -372,6 +397,10 @@ int trf_print(const struct trf_run *r, struct error *e)
             "\nwhat to expect on longer texts: by a rule that was right for %d of %d models so "
             "far (doc/studies/rules.md)\n",
             EXTRAPOLATION_KERNEL_RIGHT, EXTRAPOLATION_KERNEL_TESTED);
+    if (table_chosen() == TABLE_LATEX && !screen_is_wide() &&
+        has_closed_form(r, 0, r->head_count, unused))
+        progress_message(r->progress, "--table latex leaves out the closed forms (expected --wide "
+                                      "for all columns)");
     print_ranking(r);
     return 0;
 }

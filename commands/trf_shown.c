@@ -115,8 +115,6 @@ static int heads_rows(const void *found, struct csv *csv, struct error *e)
                                 .reason = bias->reason,
                                 .closed_form = NAN};
 
-        if (head->averaged && !a->is_model)
-            continue;
         bias_layers_text(layers, sizeof layers, &a->set, head->bias);
         if (head->head)
             snprintf(number, sizeof number, "%d", head->head);

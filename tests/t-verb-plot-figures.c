@@ -372,12 +372,23 @@ static void bars_of_attention_are_named(void **state)
     assert_lacks("barred/attention.gp", "TRF");
 }
 
+/* Of a formula's heads that differ the mean kernel is drawn, by which they are ranked. */
+static void fields_of_formulas_are_means(void **state)
+{
+    (void)state;
+    script_only("trf alibi kerple_log --set p=2 --set a=1 -o means");
+    script_only("plot means -o meant --figure fields");
+    assert_has("meant/fields.gp", "666");
+    assert_lacks("meant/fields.gp", "1179");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_fits_are_bands),
         cmocka_unit_test(grids_end_within_a_page),
         cmocka_unit_test(bars_of_attention_are_named),
+        cmocka_unit_test(fields_of_formulas_are_means),
         cmocka_unit_test(layers_are_told_apart),
         cmocka_unit_test(targets_are_side_by_side),
         cmocka_unit_test(marks_of_a_ladder_are_seen),

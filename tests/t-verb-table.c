@@ -81,6 +81,31 @@ static void latex(void **state)
     }
 }
 
+/* However wide: every epsilon and length, in all tables of a command; --wide adds closed forms. */
+static void latex_has_what_was_asked_for(void **state)
+{
+    const char *header = "head & verdict & B & TRF(0.5) & TRF(0.1) & TRF(0.01) & TRF(0.5, L=512) & "
+                         "TRF(0.1, L=512) & TRF(0.01, L=512)",
+               *call = "trf alibi kerple_log --set p=1.05 --set a=1 --heads 2 --epsilon "
+                       "0.5,0.1,0.01 --length 512 --table latex";
+    char line[256];
+    struct outcome o = reach(call);
+
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        char *first = strstr(o.out, header), *second = first ? strstr(first + 1, header) : NULL;
+
+        assert_non_null(second);
+        assert_int_equal(strncmp(first, second, strcspn(first, "\n")), 0);
+        assert_int_equal(!strstr(first, " & closed form(0.5) "), !wide);
+        assert_int_equal(!strstr(o.err, "leaves out the closed forms (expected --wide"), wide);
+        outcome_free(&o);
+        snprintf(line, sizeof line, "%s --wide", call);
+        o = reach(line);
+    }
+    outcome_free(&o);
+}
+
 static size_t bars(const char *line)
 {
     size_t count = 0;
@@ -190,8 +215,9 @@ static int setup(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(latex), cmocka_unit_test(markdown),
-                                       cmocka_unit_test(csv),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(latex),
+                                       cmocka_unit_test(latex_has_what_was_asked_for),
+                                       cmocka_unit_test(markdown), cmocka_unit_test(csv),
                                        cmocka_unit_test(nonsense_is_refused)};
 
     return cmocka_run_group_tests(tests, setup, program_close);

@@ -116,6 +116,8 @@ static void known_fields(void **state)
     } cases[] = {
         {"alibi", "1", "inf", "0.01", "converges", "10"},
         {"alibi", "8", "inf", "0.01", "converges", "1179"},
+        /* the least j with (sum of 1 - exp(-m j) over the slopes m) / 8 above 0.99 */
+        {"alibi", "all", "inf", "0.01", "converges", "666"},
         {"-2*ln(1+t)", "all", "inf", "0.01", "converges", "61"},
         {"-ln(1+t^2)", "all", "inf", "0.01", "converges", "49"},
         {"type2(1)", "all", "inf", "0.01", "converges", "10"},
@@ -160,8 +162,8 @@ static void known_fields(void **state)
         if (!(lo <= sum * (1 + 1e-15) && sum * (1 - 1e-15) <= hi && hi - lo <= 1e-9))
             fail_msg("B of alibi, head 1: [%.17g, %.17g] (expected %.17g)", lo, hi, sum);
     }
-    /* a row a head, length and epsilon: 2 formulas of 8 heads, 5 without h */
-    assert_int_equal(t.rows, (2 * 8 + 5) * 4 * 2);
+    /* a row a head, length and epsilon: 2 formulas of 8 heads and their mean, 5 without h */
+    assert_int_equal(t.rows, (2 * 9 + 5) * 4 * 2);
     csv_table_free(&t);
     expect("trf alibi --length 512 -o fields", 1, "--force");
     expect("trf alibi --heads 2 -o fields --force", 0, "alibi, 2 heads");
@@ -247,7 +249,7 @@ static void epsilons_by_a_sweep(void **state)
            "0.5:0.99999:0.4 -o sweep",
            0, "TRF(0.055)");
     t = read_table(at("sweep/trf.csv"));
-    assert_int_equal(t.rows, 3 * 8);
+    assert_int_equal(t.rows, 4 * 8);
     for (size_t i = 0; i < t.rows; i++)
         assert_string_equal(cell(&t, i, "epsilon"), expected[i % 8]);
     expect("trf alibi -2*ln(1+t) --heads 2 --epsilon 0.05 --epsilon 0.055 --epsilon 0.06 --epsilon "

@@ -103,7 +103,7 @@ static struct trf_head *add_head(struct trf_run *r, int argument, int bias, int 
     return grown;
 }
 
-/* All heads of one bias, and for a checkpoint the mean kernel of its heads. */
+/* All heads of one bias, and the mean kernel of several. */
 static int analyze_bias(struct trf_run *r, int argument, int bias, struct error *e)
 {
     const struct formula_argument *a = &r->arguments[argument];
@@ -146,8 +146,8 @@ static int analyze_bias(struct trf_run *r, int argument, int bias, struct error 
         if (rc != 0)
             return fail_series(e, a, head, &problem);
     }
-    /* the mean kernel: a row for a checkpoint, and the basis of the ranking */
-    if (rows == 1 || a->set.uses_length || (!a->is_model && r->count == 1))
+    /* the mean kernel, the basis of the ranking */
+    if (rows == 1 || a->set.uses_length)
         return 0;
     all = calloc((size_t)rows, sizeof *all);
     if (!all)

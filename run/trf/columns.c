@@ -4,8 +4,8 @@ static const struct csv_column columns[] = {
     CSV_COLUMN(trf_row, formula, "",
                "the argument: its NAME, the formula as it was written, or a checkpoint's name"),
     CSV_COLUMN(trf_row, head, "",
-               "from 1; `all`: heads that are alike, or of a checkpoint the mean of their "
-               "normalized kernels"),
+               "from 1; `all`: heads that are alike, or the mean of the normalized kernels of "
+               "several"),
     CSV_COLUMN(trf_row, length, "", "tokens that the sum is over; `inf`: the series itself"),
     CSV_COLUMN(trf_row, layers, "", "depth: the number of layers that the field spans"),
     CSV_COLUMN(trf_row, epsilon, "",
@@ -31,8 +31,8 @@ const struct csv_layout trf_csv = {
     .units = "trf_lo, trf_hi in tokens, equal when exact; sum_lo, sum_hi bounds of the sum of "
              "exp(b) over all (length inf) or "
              "the first `length` distances; log10 columns bounds of the logarithm of trf; head "
-             "all: heads that are alike, or of "
-             "a checkpoint the mean of their kernels, each normalized; layers: depth, layer: of a "
+             "all: heads that are alike, or the mean of their kernels, each normalized; layers: "
+             "depth, layer: of a "
              "checkpoint, from 1",
     .columns = columns,
     .count = sizeof columns / sizeof *columns,

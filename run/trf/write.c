@@ -78,8 +78,7 @@ static int rows(const void *found, struct csv *csv, struct error *e)
                 const struct trf_head *head = &r->heads[k];
 
                 if (head->argument == i &&
-                    head->bias == (a->set.layers ? a->set.bias_of_layer[layer] : 0) &&
-                    (a->is_model || !head->averaged))
+                    head->bias == (a->set.layers ? a->set.bias_of_layer[layer] : 0))
                     write_head(csv, r, head, a->set.layers ? layer + 1 : 0);
             }
     }
