@@ -99,7 +99,7 @@ static void options_are_applied(void **state)
     assert_has("o3/erf.gp", "width_mm = 317.5\n");
     assert_has("o3/erf.gp", "dpi = 96 ");
     script_only("plot all --figure attention,layers -o o4 --threshold 0.5");
-    assert_has("o4/attention.gp", "TRF(0.5)");
+    assert_has("o4/attention.gp", "more than 1 \xe2\x88\x92 0.5 of a head");
     assert_has("o4/layers.gp", "ERF(0.5)");
 }
 
