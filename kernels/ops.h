@@ -203,6 +203,7 @@ struct gating {
  * that the last tap is of the row itself. */
 struct convolution {
     int reach; /* 1..CONVOLUTION_MOST */
+    int gated; /* 1: by b and c (`convolve`); 0: of x alone */
     const struct weight *taps, *bias; /* [width, reach] as a vector; [width], or NULL: 0 */
 };
 enum { CONVOLUTION_MOST = 8 };
@@ -321,7 +322,8 @@ struct kernels {
                  int width);
     void (*add)(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows,
                 int width);
-    /* x[R, width] *= factor, in place; zeros for factor 0, whatever x held. x ROLE_RESIDUAL. */
+    /* x[R, width] *= factor, in place; zeros for factor 0, whatever x held. x ROLE_RESIDUAL, or
+     * ROLE_STATISTIC. */
     void (*scale)(struct kernels *k, struct buffer *x, double factor, struct rows rows, int width);
     /* y[segments*to, width] = the last `to` rows of each segment of x[segments*from, width]. Either
      * role each. */
@@ -501,14 +503,15 @@ struct kernels {
                           const struct recurrence *recurrence, int segments, int queries, int keys);
 
     /* -- convolution -- */
-    /* y[segments*queries, width] = c * convolution(b * x), elementwise (Liquid AI 2025), where
-     * x[segments*keys, 3 width] has in each row b, then c, then x. Queries are the last `queries`
-     * of the keys. If queries < keys, the rows before the first key must be either none of the
-     * segment or of no query's reach. */
+    /* y[segments*queries, width] = convolution(x) of x[segments*keys, width]; gated: c *
+     * convolution(b * x), elementwise (Liquid AI 2025), where x[segments*keys, 3 width] has in each
+     * row b, then c, then x. Queries are the last `queries` of the keys. If queries < keys, the
+     * rows before the first key must be either none of the segment or of no query's reach. */
     void (*convolve)(struct kernels *k, struct buffer *y, const struct buffer *x,
                      const struct convolution *convolution, int segments, int queries, int keys,
                      int width);
-    /* dx[segments*keys, 3 width] (overwritten) from dy[segments*queries, width]. */
+    /* dx (overwritten; shaped as x) from dy[segments*queries, width]. Not gated: x is not read, and
+     * may be NULL. */
     void (*convolve_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy,
                              const struct buffer *x, const struct convolution *convolution,
                              int segments, int queries, int keys, int width);

@@ -3,7 +3,7 @@
 
 static struct convolution convolution_of(const struct engine *g, int l)
 {
-    return (struct convolution){g->d->blocks[l].mixer.convolution.reach, g->blocks[l].taps,
+    return (struct convolution){g->d->blocks[l].mixer.convolution.reach, 1, g->blocks[l].taps,
                                 g->blocks[l].taps_bias};
 }
 

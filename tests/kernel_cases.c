@@ -188,9 +188,9 @@ void describe(char text[300], const struct kernels *k, const struct any_case *c)
                  c->gating.high, c->gating.write);
         break;
     case OP_CONVOLUTION:
-        snprintf(rest, left, "convolution keys %d queries %d width %d reach %d bias %d",
+        snprintf(rest, left, "convolution keys %d queries %d width %d reach %d bias %d gated %d",
                  c->convolution.keys, c->convolution.queries, c->convolution.width,
-                 c->convolution.reach, c->convolution.bias);
+                 c->convolution.reach, c->convolution.bias, c->convolution.gated);
         break;
     case OP_ROUTE:
         snprintf(rest, left,

@@ -110,7 +110,7 @@ struct gating_case {
 };
 /* convolve and convolve_reverse */
 struct convolution_case {
-    int segments, first, keys, queries, width, reach, bias;
+    int segments, first, keys, queries, width, reach, bias, gated;
 };
 struct route_case {
     int segments, first, rows;

@@ -55,7 +55,7 @@ CHOSEN  := $(if $(ONLY),\
 # without vectors alone, for oneDNN is not instrumented
 AGAIN    = $(if $(ASAN),REACH_ISA=generic:$(BUILD)/tests/t-kernels-cpu,\
   $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,\
-  $(foreach t,kernels-sets kernels-cpu model-goldens,$(v):$(BUILD)/tests/t-$(t))) \
+  $(foreach t,kernels-sets kernels-mixers kernels-cpu model-goldens,$(v):$(BUILD)/tests/t-$(t))) \
   OMP_THREAD_LIMIT=1:$(BUILD)/tests/t-kernels-cpu)
 
 tests: $(CHOSEN) $(BUILD)/reach $(REACH_MPI:%=$(BUILD)/%) $(WRONG_LIBRARIES)
@@ -71,7 +71,7 @@ SETTINGS   ?= OMP_THREAD_LIMIT=1 OMP_DYNAMIC=true
 check-environments: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) tests
 	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(foreach v,$(SETTINGS),\
-	  $(foreach t,kernels-sets kernels-cpu model-goldens $(VERB_TESTS),$(v):$(BUILD)/tests/t-$(t)))
+	  $(foreach t,kernels-sets kernels-mixers kernels-cpu model-goldens $(VERB_TESTS),$(v):$(BUILD)/tests/t-$(t)))
 
 # ---- Python ----
 # None is a part of `check`, which needs no Python. Tests that want pandas are skipped, and say so,

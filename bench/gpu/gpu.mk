@@ -1,7 +1,7 @@
 # What runs on a machine with a GPU, in one folder: the plug-in, tests, reach, the benchmark
 # programs (make help-cuda). GPU_PLUGIN: another plug-in, the stand-in say.
-GPU_TESTS    := kernels-sets kernels-weights kernels-attention-mass kernels-cuda-plugin \
-  kernels-cuda-attention kernels-cuda-products model-cuda
+GPU_TESTS    := kernels-sets kernels-mixers kernels-weights kernels-attention-mass \
+  kernels-cuda-plugin kernels-cuda-attention kernels-cuda-products model-cuda
 GPU_FOLDER   := $(dir $(BUILD))gpu/programs
 GPU_PLUGIN   ?= $(CUDA_PLUGIN)
 GPU_BENCH    := $(addprefix $(BUILD)/bench/gpu/,erf kernels choices)

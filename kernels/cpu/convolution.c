@@ -1,4 +1,4 @@
-/* Gated convolutions of the cpu set: each row by itself, so threads may divide them in any way. */
+/* Convolutions of the cpu set: each row by itself, so threads may divide them in any way. */
 #include "kernels/cpu/state.h"
 
 /* The bias, then the taps from that of the row itself backwards, [reach + 1, width], so that
@@ -21,16 +21,17 @@ static void convolve(struct kernels *k, struct buffer *y, const struct buffer *x
 {
     const struct vector_kernels *vector = cpu_state(k)->vector;
     size_t w = (size_t)width, each = (size_t)queries, rows = (size_t)segments * each,
-           all = (size_t)keys, reach = (size_t)v->reach;
+           all = (size_t)keys, reach = (size_t)v->reach, stride = v->gated ? 3 * w : w;
     const float *taps = turned(k, v, w);
     if (!taps)
         return;
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < rows; r++) {
         size_t t = all - each + r % each;
-        vector->convolve((float *)y->data + r * w,
-                         (const float *)x->data + (r / each * all + t) * 3 * w, taps,
-                         smaller(reach, t + 1), w);
+        (v->gated ? vector->convolve
+                  : vector->convolve_plain)((float *)y->data + r * w,
+                                            (const float *)x->data + (r / each * all + t) * stride,
+                                            taps, smaller(reach, t + 1), w);
     }
 }
 
@@ -47,11 +48,14 @@ static void convolve_reverse(struct kernels *k, struct buffer *dx, const struct 
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < rows; r++) {
         size_t t = r % all, first = t < begin ? begin - t : 0; /* rows on to the first query */
-        vector->convolve_reverse((float *)dx->data + r * 3 * w,
-                                 (const float *)dy->data +
-                                     (r / all * each + (t + first - begin)) * w,
-                                 (const float *)x->data + r * 3 * w, taps, smaller(reach, t + 1),
-                                 first, smaller(reach, all - t), w);
+        const float *seeds = (const float *)dy->data + (r / all * each + (t + first - begin)) * w;
+        if (v->gated)
+            vector->convolve_reverse((float *)dx->data + r * 3 * w, seeds,
+                                     (const float *)x->data + r * 3 * w, taps,
+                                     smaller(reach, t + 1), first, smaller(reach, all - t), w);
+        else
+            vector->convolve_plain_reverse((float *)dx->data + r * w, seeds, taps, first,
+                                           smaller(reach, all - t), w);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Gated convolutions of the cuda set: a block has a row, a thread N neighbouring channels of it.
+/* Convolutions of the cuda set: a block has a row, a thread N neighbouring channels of it.
  * Sums are in float, from the row itself on. */
 #include "kernels/cuda/state.cuh"
 
@@ -7,7 +7,8 @@ enum { BLOCK = 256 };
 /* A convolution as kernels get it. */
 struct convolution_arguments {
     const float *taps, *bias; /* [width, reach]; [width] or NULL */
-    int reach, queries, keys, width;
+    int reach, queries, keys, width, gated;
+    size_t stride; /* of rows of x */
 };
 
 /* The N channels from c on of the tap so many rows back. */
@@ -26,13 +27,17 @@ __device__ static void convolved(float sum[N], const struct convolution_argument
     for (int j = 0; j < N; j++)
         sum[j] = a.bias ? a.bias[c + j] : 0.0f;
     for (int back = 0; back < a.reach && back <= t; back++) {
-        const T *row = x + (size_t)(t - back) * 3 * a.width + c;
+        const T *row = x + (size_t)(t - back) * a.stride + c;
         float b[N], v[N], tap[N];
-        load_floats<N>(b, row);
-        load_floats<N>(v, row + 2 * (size_t)a.width);
+        load_floats<N>(v, row);
+        if (a.gated) {
+            load_floats<N>(b, row + 2 * (size_t)a.width);
+            for (int j = 0; j < N; j++)
+                v[j] *= b[j];
+        }
         taps_at<N>(tap, a, c, back);
         for (int j = 0; j < N; j++)
-            sum[j] += tap[j] * (b[j] * v[j]);
+            sum[j] += tap[j] * v[j];
     }
 }
 
@@ -42,13 +47,15 @@ __global__ void __launch_bounds__(BLOCK)
 {
     int segment = (int)blockIdx.x / a.queries, r = (int)blockIdx.x % a.queries,
         t = a.keys - a.queries + r;
-    const T *all = x + (size_t)segment * a.keys * 3 * a.width;
+    const T *all = x + (size_t)segment * a.keys * a.stride;
     for (int c = (int)threadIdx.x * N; c < a.width; c += (int)blockDim.x * N) {
         float sum[N], gate[N];
         convolved<N>(sum, a, all, t, c);
-        load_floats<N>(gate, all + ((size_t)t * 3 + 1) * a.width + c);
-        for (int j = 0; j < N; j++)
-            sum[j] *= gate[j];
+        if (a.gated) {
+            load_floats<N>(gate, all + (size_t)t * a.stride + a.width + c);
+            for (int j = 0; j < N; j++)
+                sum[j] *= gate[j];
+        }
         store_floats<N>(y + (size_t)blockIdx.x * a.width + c, sum);
     }
 }
@@ -59,17 +66,25 @@ __global__ void __launch_bounds__(BLOCK)
 {
     int segment = (int)blockIdx.x / a.keys, t = (int)blockIdx.x % a.keys,
         begin = a.keys - a.queries;
-    const T *all = x + (size_t)segment * a.keys * 3 * a.width,
+    const T *all = x + (size_t)segment * a.keys * a.stride,
             *seeds = dy + (size_t)segment * a.queries * a.width;
     for (int c = (int)threadIdx.x * N; c < a.width; c += (int)blockDim.x * N) {
         float sum[N] = {0}, gate[N] = {0}, d[N], v[N], tap[N];
-        size_t at = (size_t)blockIdx.x * 3 * a.width + c, width = (size_t)a.width;
+        size_t at = (size_t)blockIdx.x * a.stride + c, width = (size_t)a.width;
         for (int on = t < begin ? begin - t : 0; on < a.reach && t + on < a.keys; on++) {
             load_floats<N>(d, seeds + (size_t)(t + on - begin) * width + c);
-            load_floats<N>(v, all + ((size_t)(t + on) * 3 + 1) * width + c);
+            if (a.gated) {
+                load_floats<N>(v, all + (size_t)(t + on) * a.stride + width + c);
+                for (int j = 0; j < N; j++)
+                    d[j] *= v[j];
+            }
             taps_at<N>(tap, a, c, on);
             for (int j = 0; j < N; j++)
-                sum[j] += tap[j] * (d[j] * v[j]);
+                sum[j] += tap[j] * d[j];
+        }
+        if (!a.gated) {
+            store_floats<N>(dx + at, sum);
+            continue;
         }
         if (t >= begin) {
             convolved<N>(gate, a, all, t, c);
@@ -97,7 +112,9 @@ static struct convolution_arguments arguments_of(struct kernels *k, const struct
                                       v->reach,
                                       queries,
                                       keys,
-                                      width};
+                                      width,
+                                      v->gated,
+                                      (size_t)width * (v->gated ? 3 : 1)};
     return a;
 }
 

@@ -1,21 +1,28 @@
-/* Reference set: gated convolutions over the rows before. */
+/* Reference set: convolutions over the rows before. */
 #include "kernels/reference/reference.h"
 
-/* The channels of one segment's rows, [keys, 3 width] each, and where its queries begin. */
+/* The channels of one segment's rows, and where its queries begin. */
 struct channels {
-    const real *row; /* of x */
+    const real *row; /* of x, [keys, stride] */
     const real *taps, *bias; /* [width, taps]; [width] or NULL */
-    size_t reach, width, first, keys;
+    size_t reach, width, stride, first, keys;
+    int gated;
 };
 
-/* b x of channel c in row t. */
+/* x, or b x, of channel c in row t. */
 static double written(const struct channels *s, size_t t, size_t c)
 {
-    const real *row = s->row + t * 3 * s->width;
-    return (double)row[c] * row[2 * s->width + c];
+    const real *row = s->row + t * s->stride;
+    return s->gated ? (double)row[c] * row[2 * s->width + c] : row[c];
 }
 
-/* The sum over the rows up to t, which the gate of row t is multiplied with. */
+/* The factor of the sum of row t. */
+static double gate_of(const struct channels *s, size_t t, size_t c)
+{
+    return s->gated ? s->row[t * s->stride + s->width + c] : 1;
+}
+
+/* The sum over the rows up to t. */
 static double convolved(const struct channels *s, size_t t, size_t c)
 {
     const real *taps = s->taps + c * s->reach;
@@ -29,13 +36,16 @@ static double convolved(const struct channels *s, size_t t, size_t c)
 static struct channels channels_of(const struct buffer *x, const struct convolution *v, size_t i,
                                    int queries, int keys, int width)
 {
-    return (struct channels){(const real *)x->data + i * (size_t)keys * 3 * (size_t)width,
-                             v->taps->data,
-                             v->bias ? v->bias->data : NULL,
-                             (size_t)v->reach,
-                             (size_t)width,
-                             (size_t)(keys - queries),
-                             (size_t)keys};
+    struct channels s = {.taps = v->taps->data,
+                         .bias = v->bias ? v->bias->data : NULL,
+                         .reach = (size_t)v->reach,
+                         .width = (size_t)width,
+                         .stride = (size_t)width * (v->gated ? 3 : 1),
+                         .first = (size_t)(keys - queries),
+                         .keys = (size_t)keys,
+                         .gated = v->gated};
+    s.row = x ? (const real *)x->data + i * s.keys * s.stride : NULL;
+    return s;
 }
 
 static void convolve(struct kernels *k, struct buffer *y, const struct buffer *x,
@@ -47,23 +57,26 @@ static void convolve(struct kernels *k, struct buffer *y, const struct buffer *x
     for (size_t r = 0; r < rows; r++) {
         struct channels s = channels_of(x, v, r / (size_t)queries, queries, keys, width);
         size_t t = s.first + r % (size_t)queries;
-        const real *gate = s.row + t * 3 * w + w; /* [width] */
         real *out = (real *)y->data + r * w; /* [width] */
         for (size_t c = 0; c < w; c++)
-            out[c] = (real)(gate[c] * convolved(&s, t, c));
+            out[c] = (real)(gate_of(&s, t, c) * convolved(&s, t, c));
     }
 }
 
-/* dx[3 width] of row t from dy[queries, width] of its segment. */
+/* dx[stride] of row t from dy[queries, width] of its segment. */
 static void row_reverse(real *dx, const real *dy, const struct channels *s, size_t t)
 {
     size_t w = s->width;
-    const real *row = s->row + t * 3 * w;
     for (size_t c = 0; c < w; c++) {
         double sum = 0;
         for (size_t on = t < s->first ? s->first - t : 0; on < s->reach && t + on < s->keys; on++)
             sum += (double)s->taps[c * s->reach + s->reach - 1 - on] *
-                   dy[(t + on - s->first) * w + c] * s->row[(t + on) * 3 * w + w + c];
+                   dy[(t + on - s->first) * w + c] * gate_of(s, t + on, c);
+        if (!s->gated) {
+            dx[c] = (real)sum;
+            continue;
+        }
+        const real *row = s->row + t * s->stride;
         dx[c] = (real)(sum * row[2 * w + c]);
         dx[w + c] = t < s->first ? 0 : (real)(dy[(t - s->first) * w + c] * convolved(s, t, c));
         dx[2 * w + c] = (real)(sum * row[c]);
@@ -80,8 +93,8 @@ static void convolve_reverse(struct kernels *k, struct buffer *dx, const struct 
     for (size_t r = 0; r < rows; r++) {
         size_t i = r / (size_t)keys;
         struct channels s = channels_of(x, v, i, queries, keys, width);
-        row_reverse((real *)dx->data + r * 3 * w, (const real *)dy->data + i * (size_t)queries * w,
-                    &s, r % (size_t)keys);
+        row_reverse((real *)dx->data + r * s.stride,
+                    (const real *)dy->data + i * (size_t)queries * w, &s, r % (size_t)keys);
     }
 }
 

@@ -10,7 +10,8 @@ CUDA_HOST_FLAGS := -std=c++17 -O2 -g1 -fPIC -fvisibility=hidden -fopenmp -ffp-co
 HOST_SRC     := $(filter-out tests/cuda_host/races.cpp tests/cuda_host/ptx.cpp,\
   $(wildcard tests/cuda_host/*.cpp))
 # what `make check-cuda` runs on the stand-in
-CUDA_CHECKS  := kernels-cuda-attention kernels-sets model-goldens model-predict model-score \
+CUDA_CHECKS  := kernels-cuda-attention kernels-sets kernels-mixers model-goldens model-predict \
+  model-score \
   model-range model-attribution io-quantised io-gguf \
   $(filter-out kernels-cuda-attention,$(patsubst tests/t-%.c,%,$(wildcard tests/t-*-cuda*.c))) \
   kernels-weights kernels-registry kernels-attention-mass model-experts verb-ranks
@@ -129,7 +130,7 @@ check-ptx: deps
 
 # whatever order the stand-in's threads ran in
 CUDA_RACE_CHECKS := kernels-cuda-attention kernels-cuda-products kernels-cuda-plugin kernels-sets \
-  kernels-weights kernels-attention-mass model-cuda
+  kernels-mixers kernels-weights kernels-attention-mass model-cuda
 check-cuda-races: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) $(CUDA_RACES) $(CUDA_OTHERS) \
 	  $(CUDA_RACE_CHECKS:%=$(BUILD)/tests/t-%)
@@ -137,6 +138,7 @@ check-cuda-races: deps
 
 # an hour or two on two cores
 CUDA_TESTS := kernels-cuda-attention kernels-cuda-products kernels-cuda-plugin kernels-sets \
+  kernels-mixers \
   model-cuda
 cuda-without: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) $(CUDA_HOST) $(if $(RACES),$(CUDA_RACES)) \

@@ -1,4 +1,4 @@
-/* One row of a gated convolution, and of its reverse. */
+/* One row of a convolution, gated or not, and of its reverse. */
 #include "kernels/cpu/vector/kernels.h"
 #include "kernels/cpu/vector/vector.h"
 
@@ -50,5 +50,30 @@ void convolve_row_reverse(float *dx, const float *dy, const float *x, const floa
         store(dx + c, sum * load(x + 2 * width + c, count), count);
         store(dx + width + c, d_gate, count);
         store(dx + 2 * width + c, sum * load(x + c, count), count);
+    }
+}
+
+void convolve_plain_row(float *y, const float *x, const float *taps, size_t seen, size_t width)
+{
+    for (size_t c = 0; c < width; c += WIDTH) {
+        size_t count = width - c;
+        v_float sum = load(taps + c, count);
+        for (size_t back = 0; back < seen; back++)
+            sum = v_fma(load(taps + (back + 1) * width + c, count),
+                        load(x - back * width + c, count), sum);
+        store(y + c, sum, count);
+    }
+}
+
+void convolve_plain_row_reverse(float *dx, const float *dy, const float *taps, size_t first,
+                                size_t end, size_t width)
+{
+    for (size_t c = 0; c < width; c += WIDTH) {
+        size_t count = width - c;
+        v_float sum = v_all(0);
+        for (size_t on = first; on < end; on++)
+            sum = v_fma(load(taps + (on + 1) * width + c, count),
+                        load(dy + (on - first) * width + c, count), sum);
+        store(dx + c, sum, count);
     }
 }

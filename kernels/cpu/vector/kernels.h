@@ -86,6 +86,10 @@ struct vector_kernels {
     void (*convolve)(float *y, const float *x, const float *taps, size_t seen, size_t width);
     void (*convolve_reverse)(float *dx, const float *dy, const float *x, const float *taps,
                              size_t seen, size_t first, size_t end, size_t width);
+    /* The same without gates: x[width], which reverse does not read. */
+    void (*convolve_plain)(float *y, const float *x, const float *taps, size_t seen, size_t width);
+    void (*convolve_plain_reverse)(float *dx, const float *dy, const float *taps, size_t first,
+                                   size_t end, size_t width);
 
     /* One head's rotated dimensions. half: x[pairs], x + pairs; cosine, sine [pairs]. interleaved:
      * cosine doubled, sine doubled with signs - +: [2 pairs]. */
@@ -140,6 +144,8 @@ extern const struct vector_kernels vector_kernels_avx512_bf16;
 #define xielu_span_reverse VECTOR_NAME(xielu_span_reverse)
 #define convolve_row VECTOR_NAME(convolve_row)
 #define convolve_row_reverse VECTOR_NAME(convolve_row_reverse)
+#define convolve_plain_row VECTOR_NAME(convolve_plain_row)
+#define convolve_plain_row_reverse VECTOR_NAME(convolve_plain_row_reverse)
 #define rotate_half_head VECTOR_NAME(rotate_half_head)
 #define rotate_interleaved_head VECTOR_NAME(rotate_interleaved_head)
 #define add_span VECTOR_NAME(add_span)
@@ -170,6 +176,9 @@ void xielu_span_reverse(float *dx, const float *dy, const float *x, const struct
 void convolve_row(float *y, const float *x, const float *taps, size_t seen, size_t width);
 void convolve_row_reverse(float *dx, const float *dy, const float *x, const float *taps,
                           size_t seen, size_t first, size_t end, size_t width);
+void convolve_plain_row(float *y, const float *x, const float *taps, size_t seen, size_t width);
+void convolve_plain_row_reverse(float *dx, const float *dy, const float *taps, size_t first,
+                                size_t end, size_t width);
 void rotate_half_head(float *x, const float *cosine, const float *sine, size_t pairs,
                       float direction);
 void rotate_interleaved_head(float *x, const float *cosine, const float *sine, size_t pairs,

@@ -1,0 +1,81 @@
+/* What mixes rows besides attention, in every kernel set, as t-kernels-sets.c has the rest. */
+#include "tests/kernel_cases.h"
+#include "tests/sets.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
+
+static void test_recurrence(void **state)
+{
+    static const struct recurrence_case cases[] = {
+        /* segments, first, keys, queries, heads, key_heads, key_size, value_size, delta, states,
+         * decay, scale */
+        {1, 0, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1},
+        {1, 0, 1, 1, 1, 1, 2, 3, 1, 1, 1, 1},
+        {2, 0, 70, 70, 4, 2, 16, 8, 0, 1, 0.3, 1},
+        {2, 0, 70, 70, 4, 2, 16, 8, 1, 1, 0.3, 0.25},
+        {3, 0, 37, 5, 3, 1, 7, 5, 0, 1, 2, 1},
+        {3, 0, 37, 5, 3, 3, 5, 7, 1, 1, 2, 1},
+        {2, 0, 300, 300, 2, 2, 32, 64, 0, 1, 0.01, 1},
+        {2, 0, 300, 300, 2, 1, 32, 32, 1, 1, 0.01, 1},
+        {2, 0, 600, 257, 2, 1, 128, 64, 0, 1, 0.1, 1},
+        {1, 0, 520, 256, 2, 1, 24, 128, 1, 1, 0.1, 1},
+        {2, 0, 300, 1, 4, 2, 16, 24, 0, 0, 0.02, 1},
+        {2, 0, 300, 1, 4, 2, 16, 24, 1, 0, 0.02, 0.25},
+        {1, 0, 150, 150, 1, 1, 4, 4, 0, 1, 40, 1},
+        {1, 0, 150, 150, 1, 1, 4, 4, 1, 1, 40, 1},
+        {2, 0, 64, 1, 3, 3, 20, 20, 0, 1, 0.5, 1},
+        {2, 0, 64, 64, 2, 2, 33, 17, 1, 1, 0.5, 1},
+        {1, 0, 260, 2, 2, 1, 256, 256, 0, 1, 0.2, 1},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        check_case(&(struct any_case){.op = OP_RECURRENCE, .recurrence = cases[i]});
+}
+
+static void test_gating(void **state)
+{
+    static const struct gating_case cases[] = {
+        /* segments, first, rows, heads, bias, alias, low, high, write, size */
+        {1, 0, 1, 1, 0, 0, 0, INFINITY, 0, 1},  {2, 0, 5, 17, 1, 0, 0, INFINITY, 0, 30},
+        {2, 0, 3, 64, 1, 0, 0.5, 2, 0, 2},      {1, 0, 7, 33, 1, 0, 0, INFINITY, 1, 4},
+        {2, 0, 9, 4, 1, 1, 0, INFINITY, 2, 40},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        check_case(&(struct any_case){.op = OP_GATING, .gating = cases[i]});
+}
+
+static void test_convolution(void **state)
+{
+    static const struct convolution_case cases[] = {
+        /* segments, first, keys, queries, width, reach, bias, gated */
+        {1, 0, 1, 1, 1, 1, 1, 1},    {1, 0, 2, 2, 3, 3, 0, 1},    {3, 0, 65, 65, 31, 3, 1, 1},
+        {2, 0, 5, 1, 64, 3, 0, 1},   {2, 0, 63, 61, 17, 3, 1, 1}, {1, 0, 9, 9, 1028, 4, 0, 1},
+        {3, 0, 8, 1, 257, 8, 1, 1},  {2, 0, 3, 3, 40, 8, 1, 1},   {2, 0, 130, 1, 20, 2, 0, 1},
+        {1, 0, 33, 32, 12, 1, 0, 1}, {1, 0, 1, 1, 1, 1, 1, 0},    {3, 0, 65, 65, 31, 4, 1, 0},
+        {2, 0, 5, 1, 64, 3, 0, 0},   {2, 0, 63, 61, 17, 3, 1, 0}, {1, 0, 9, 9, 1028, 4, 0, 0},
+        {2, 0, 3, 3, 40, 8, 1, 0},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        check_case(&(struct any_case){.op = OP_CONVOLUTION, .convolution = cases[i]});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_recurrence),
+        cmocka_unit_test(test_gating),
+        cmocka_unit_test(test_convolution),
+    };
+    cmocka_set_test_filter(getenv("REACH_TESTS")); /* "test_route*": those alone */
+    return cmocka_run_group_tests_name("kernels", tests, open_sets, close_sets);
+}
