@@ -42,12 +42,14 @@ void info_put_blocks(FILE *f, const struct decoder *d)
                                         [NORM_RMS] = "rms norm",
                                         [NORM_RMS_OUTSIDE] = "rms norm",
                                         [NORM_LENGTH] = "scale norm"};
-    const struct block *b = &d->blocks[0], *convolving = NULL;
+    const struct block *b = &d->blocks[0], *convolving = NULL, *recurring = NULL;
     int first = 1;
 
     for (int l = d->layers - 1; l >= 0; l--)
         if (block_attends(&d->blocks[l]))
             b = &d->blocks[l];
+        else if (block_recurs(&d->blocks[l]))
+            recurring = &d->blocks[l];
         else
             convolving = &d->blocks[l];
 
@@ -76,6 +78,10 @@ void info_put_blocks(FILE *f, const struct decoder *d)
         put_setting(f, &first, "biases");
     if (convolving && convolving->mixer.convolution.bias.data)
         put_setting(f, &first, "biases of convolutions");
+    if (recurring)
+        put_setting(f, &first, "recurrences of %d heads with states of %d x %d",
+                    recurring->mixer.recurrence.heads, recurring->mixer.recurrence.key_size,
+                    recurring->mixer.recurrence.value_size);
     if (b->clip > 0)
         put_setting(f, &first, "queries, keys and values clipped to %g", b->clip);
     if (b->score.soft_cap > 0)
@@ -103,7 +109,8 @@ void info_put_mlp(FILE *f, const struct decoder *d)
     const struct block *b = NULL;
 
     for (int l = d->layers - 1; l >= 0; l--)
-        b = d->blocks[l].experts.routing.experts ? b : &d->blocks[l];
+        b = d->blocks[l].up.weight.data && !d->blocks[l].experts.routing.experts ? &d->blocks[l]
+                                                                                 : b;
     if (b)
         fprintf(f, "%d, %s%s", d->mlp, b->has_xielu ? "xielu" : activation_names[b->activation],
                 b->gate.weight.data ? ", gated" : "");

@@ -149,7 +149,7 @@ static int copy_rotary(struct rotary *out, const struct rotary *r, struct error 
 /* 1 if layers have the same bias, or the same other mixer. */
 static int is_alike(const struct block *a, const struct block *b)
 {
-    return block_attends(a) == block_attends(b) &&
+    return a->mixer.ways == b->mixer.ways &&
            (block_attends(a) ? same_score(&a->score, &b->score)
                              : block_window(a) == block_window(b));
 }
@@ -184,8 +184,13 @@ int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct erro
             return -1;
         out->bias_of_layer[l] = out->bias_count - 1;
         if (!block_attends(block)) {
-            snprintf(b->reason, sizeof b->reason,
-                     "the layer has no attention: a convolution of %d inputs", block_window(block));
+            if (block_recurs(block))
+                snprintf(b->reason, sizeof b->reason,
+                         "the layer has no attention: a recurrence, which reads all inputs");
+            else
+                snprintf(b->reason, sizeof b->reason,
+                         "the layer has no attention: a convolution of %d inputs",
+                         block_window(block));
             continue;
         }
         tell_reason(b->reason, sizeof b->reason, d, s);
@@ -314,7 +319,7 @@ int decoder_window(const struct decoder *d)
 
 static int same_keys(const struct block *a, const struct block *b)
 {
-    return block_window(a) == block_window(b) && block_attends(a) == block_attends(b) &&
+    return block_window(a) == block_window(b) && a->mixer.ways == b->mixer.ways &&
            a->score.chunk == b->score.chunk;
 }
 
@@ -332,7 +337,9 @@ char *decoder_windows_text(const struct decoder *d)
             ;
         if (first)
             fputs(", ", f);
-        if (!block_attends(b))
+        if (block_recurs(b))
+            fprintf(f, "recurrence");
+        else if (!block_attends(b))
             fprintf(f, "convolution of %d", window);
         else if (window)
             fprintf(f, "%d", window);

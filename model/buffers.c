@@ -47,6 +47,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
            gated = 0; /* most elements of any MLP; of any that needs two in reverse */
     size_t slots = 0, slots_size = 0, scaled = 0, logits = 0, weights = 0,
            apart = 0; /* of experts */
+    size_t recurring = 0, mixed = 0, gates = 0, key_statistics = 0; /* of recurrences */
     size_t inner = hidden, widest, rank = 0, shared = 0, own_width = 0; /* the last of latents */
     for (int l = 0; l < d->layers; l++) {
         const struct block *b = &d->blocks[l];
@@ -76,6 +77,16 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         most(&logits, here * (size_t)x->routing.experts);
         most(&weights, rows_of_experts);
         most(&apart, x->apart ? here : 0);
+        if (!block_recurs(b))
+            continue;
+        const struct recurrence_view *r = &b->mixer.recurrence;
+        const size_t rows_read = (size_t)s->keys[l];
+        most(&q_size, here * (size_t)block_gate_width(b));
+        most(&recurring, rows_read * kept_width);
+        most(&mixed, here * (size_t)block_gate_width(b));
+        most(&mixed, rows_read * kept_width);
+        most(&gates, rows_read * 2 * (size_t)r->heads);
+        most(&key_statistics, r->key_norm.present ? rows_read * 4 * (size_t)r->key_heads : 0);
     }
     widest = embedding > inner ? embedding : inner;
     const struct row all[] = {
@@ -103,6 +114,12 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(d_branch), ROLE_RESIDUAL, reverse ? apart : 0, hidden, OWN},
         {ENGINE(dq), ROLE_ACTIVATION, reverse ? q_size : 0, 1, OWN},
         {ENGINE(dkv), ROLE_ACTIVATION, reverse ? kv_size : 0, 1, OWN},
+        {ENGINE(qkv), ROLE_ACTIVATION, recurring, 1, OWN},
+        {ENGINE(mixed), ROLE_ACTIVATION, mixed, 1, OWN},
+        {ENGINE(gates), ROLE_RESIDUAL, gates, 1, OWN},
+        {ENGINE(d_gates), ROLE_RESIDUAL, reverse ? gates : 0, 1, OWN},
+        {ENGINE(d_steps), ROLE_RESIDUAL, reverse ? gates : 0, 1, OWN},
+        {ENGINE(key_statistics), ROLE_STATISTIC, key_statistics, 1, OWN},
         {ENGINE(start), ROLE_ACTIVATION, side ? inputs : 0, hidden, OWN},
         {ENGINE(d_start), ROLE_RESIDUAL, side && reverse ? inputs : 0, hidden, OWN},
         {ENGINE(side), ROLE_RESIDUAL, side ? inputs : 0, side, OWN},
@@ -144,9 +161,14 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
     const size_t inputs = (size_t)s->keys[l], keys = block ? inputs : 0,
                  own_keys = b->source ? 0 : keys, queries = block ? (size_t)s->queries[l] : 0,
                  carried = block ? (size_t)shape_carry(s, l) : 0,
-                 attending = block_attends(b) ? queries : 0, slots = block ? expert_slots(s, l) : 0,
-                 experts = (size_t)x->routing.experts, width = (size_t)x->width,
-                 apart = x->apart ? queries : 0;
+                 fed = block_has_mlp(b) ? queries : 0, attending = block_attends(b) ? queries : 0,
+                 slots = block ? expert_slots(s, l) : 0, experts = (size_t)x->routing.experts,
+                 width = (size_t)x->width, apart = x->apart ? queries : 0;
+    const struct recurrence_view *r = &b->mixer.recurrence;
+    const int recurs = block_recurs(b);
+    const size_t gated = recurs ? queries : 0, stepping = recurs ? keys : 0,
+                 o_norms = recurs && r->norm.present ? gated : 0,
+                 states = recurs && queries > 1 ? (size_t)r->heads : 0;
     /* latents make these again */
     const int source = block && shape_is_source(d, l);
     const enum sharing of_q = latent_has_query(d) ? ALL : KEPT, of_kv = latent_has(d) ? ALL
@@ -167,13 +189,19 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(d_kv), ROLE_ACTIVATION, source && reverse ? keys : 0, kv_width, OWN},
         {LAYER(lse), ROLE_STATISTIC, attending, heads, KEPT},
         {LAYER(o), ROLE_ACTIVATION, queries, o_width, KEPT},
+        {LAYER(steps), ROLE_RESIDUAL, stepping, (size_t)(r->heads * (r->write > 0 ? 2 : 1)), KEPT},
+        {LAYER(z), ROLE_ACTIVATION, gated, o_width, KEPT},
+        {LAYER(raw_o), ROLE_ACTIVATION, gated, o_width, KEPT},
+        {LAYER(o_statistics), ROLE_STATISTIC, o_norms, 2 * (size_t)r->groups, KEPT},
+        {LAYER(states), ROLE_STATISTIC, states * recurrence_states((int)keys),
+         (size_t)r->key_size * (size_t)r->value_size, KEPT},
         {LAYER(latent), ROLE_ACTIVATION, rank ? keys : 0, rank, KEPT},
         {LAYER(latent_statistics), ROLE_STATISTIC, rank ? keys : 0, 2, KEPT},
         {LAYER(latent_query), ROLE_ACTIVATION, query_rank ? queries : 0, query_rank, KEPT},
         {LAYER(latent_query_statistics), ROLE_STATISTIC, query_rank ? queries : 0, 2, KEPT},
         {LAYER(shared_key), ROLE_ACTIVATION, rank ? keys : 0, latent_shared_size(b), KEPT},
-        {LAYER(mid), ROLE_RESIDUAL, b->residual == RESIDUAL_PARALLEL ? 0 : queries, hidden, KEPT},
-        {LAYER(statistics_2), ROLE_STATISTIC, queries, 2, KEPT},
+        {LAYER(mid), ROLE_RESIDUAL, b->residual == RESIDUAL_PARALLEL ? 0 : fed, hidden, KEPT},
+        {LAYER(statistics_2), ROLE_STATISTIC, fed, 2, KEPT},
         {LAYER(up), ROLE_ACTIVATION, mlp ? queries : 0, mlp, KEPT},
         {LAYER(gate), ROLE_ACTIVATION, b->gate.weight.data ? queries : 0, mlp, KEPT},
         {LAYER(raw_q), ROLE_ACTIVATION, heads_normed ? queries : 0, q_width, KEPT},

@@ -81,7 +81,6 @@ static const struct refusal refusals[] = {
     {"longcat_flash",
      "the output of a layer's experts is added after its second attention and MLP"},
     {"mamba", STATES},
-    {"mamba2", STATES},
     {"marian", BESIDE},
     {"mbart", BESIDE},
     {"megatron-bert", ENCODER},
@@ -221,7 +220,9 @@ static void tell_notes(char *out, size_t size, const struct layout *o)
         {o->convolution != NULL, "short convolutions"},
         {names->sinks != NULL, "sinks"},
         {names->fused != NULL, "fused q, k, v"},
-        {!names->gate && !names->gate_up && !o->experts, "MLP without a gate"},
+        {o->recurrence != NULL, "recurrences"},
+        {!names->down && !o->experts, "no MLP"},
+        {names->down && !names->gate && !names->gate_up && !o->experts, "MLP without a gate"},
         {o->scale_embedding.key || o->scale_embedding.absent, "scaled embeddings"},
     };
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)

@@ -104,7 +104,7 @@ struct side_input {
 };
 
 /* What a block does between n1 and `output`: the ways in which its rows depend on earlier ones. */
-enum mixing { MIXING_ATTENTION = 1, MIXING_CONVOLUTION = 2 };
+enum mixing { MIXING_ATTENTION = 1, MIXING_CONVOLUTION = 2, MIXING_RECURRENCE = 4 };
 
 /* A gated short convolution (Liquid AI 2025, "LFM2") of y = n1(x): c * convolution(b * v), with b,
  * c and v, in this order, of `in` y (kernels/ops.h, convolve). */
@@ -114,9 +114,35 @@ struct convolution_view {
     view taps, bias; /* [hidden reach]; [hidden] or none */
 };
 
+/* Where the output of a recurrence is normalised: nowhere, or before it is multiplied with
+ * silu(z), or after. */
+enum gated_norm { GATED_ALONE, GATED_LAST, GATED_FIRST };
+
+/* A recurrence (kernels/ops.h, recur) of y = n1(x): queries, keys and values, in this order, are
+ * activation(convolution(in y)); its gates are of `steps` y, z = gate y. */
+struct recurrence_view {
+    int heads, key_heads, key_size, value_size;
+    int delta; /* 1: the delta rule */
+    double scale; /* of queries */
+    int reach; /* of the convolution */
+    struct linear in[3]; /* of queries, keys, values */
+    view taps[3], bias[3]; /* theirs */
+    enum activation activation;
+    struct norm_view key_norm; /* [key_size], of each query and key; or none */
+    struct linear steps[2]; /* [heads, hidden] of a, and of b if gates have it */
+    view rate, step_bias, skip; /* [heads]; the last two may be absent */
+    double low, high, write; /* struct gating */
+    struct linear gate; /* [heads value_size, hidden]: z */
+    enum gated_norm gated;
+    struct norm_view norm; /* of `groups` slices of a row, each with weights of its own or, if they
+                              are [value_size], all with these */
+    int groups;
+};
+
 struct mixer {
     unsigned ways; /* of enum mixing; so far one */
     struct convolution_view convolution;
+    struct recurrence_view recurrence;
 };
 
 struct block {
@@ -137,7 +163,8 @@ struct block {
                                               [heads head_size]; before rotation; both or none */
     int norms_whole, query_norm_last; /* query_norm_last: after the rotation */
     int values_normed; /* key_norm, [2 kv_heads, head_size], is of every head's value too */
-    struct linear up, gate, down; /* gate: NULL data: not gated; up: NULL data: only experts */
+    struct linear up, gate, down; /* gate: NULL data: not gated; up: NULL data: only experts, or,
+                                     without these, no MLP at all: y = x + attention(n1(x)) */
     struct experts experts;
     enum activation activation; /* of MLP and experts */
     int has_xielu; /* 1: the MLP has xielu instead */
@@ -261,7 +288,7 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
 long decoder_cone(const struct decoder *d, long n);
 /* Radians per position of pair i in a segment of n inputs. */
 double rotary_frequency(const struct rotary *r, int i, double n);
-/* 1 if the block attends; if it has a convolution. */
+/* 1 if the block attends; if it has a convolution; a recurrence; an MLP or experts. */
 static inline int block_attends(const struct block *b)
 {
     return (b->mixer.ways & MIXING_ATTENTION) != 0;
@@ -270,10 +297,18 @@ static inline int block_convolves(const struct block *b)
 {
     return (b->mixer.ways & MIXING_CONVOLUTION) != 0;
 }
+static inline int block_recurs(const struct block *b)
+{
+    return (b->mixer.ways & MIXING_RECURRENCE) != 0;
+}
+static inline int block_has_mlp(const struct block *b)
+{
+    return b->up.weight.data || b->experts.routing.experts;
+}
 /* Inputs of a block, the nearest ones and its own, that a row of its output depends on; 0: all. */
 static inline int block_window(const struct block *b)
 {
-    return block_attends(b) ? b->score.window : b->mixer.convolution.reach;
+    return block_attends(b) ? b->score.window : block_convolves(b) ? b->mixer.convolution.reach : 0;
 }
 /* Its layers without attention, as "layers 1-2, 4", or "layer 2"; "": none. */
 enum { DECODER_LAYERS_TEXT = 160 };
@@ -315,15 +350,29 @@ static inline int block_o_width(const struct decoder *d, const struct block *b)
 {
     return d->heads * block_value_size(d, b);
 }
-/* Numbers of a row that the mixer of a block keeps for later rows (keys and values; b, c and v),
- * and of its output. */
+/* Numbers of a row of queries, keys and values of its recurrence, and of z. */
+static inline int block_recurrence_width(const struct block *b)
+{
+    const struct recurrence_view *r = &b->mixer.recurrence;
+    return 2 * r->key_heads * r->key_size + r->heads * r->value_size;
+}
+static inline int block_gate_width(const struct block *b)
+{
+    return b->mixer.recurrence.heads * b->mixer.recurrence.value_size;
+}
+/* Numbers of a row that the mixer of a block keeps for later rows (keys and values; b, c and v;
+ * what a recurrence reads), and of its output. */
 static inline int block_kept_width(const struct decoder *d, const struct block *b)
 {
-    return block_convolves(b) ? 3 * d->hidden : block_kv_width(d, b);
+    return block_convolves(b) ? 3 * d->hidden
+           : block_recurs(b)  ? block_recurrence_width(b)
+                              : block_kv_width(d, b);
 }
 static inline int block_mixed_width(const struct decoder *d, const struct block *b)
 {
-    return block_convolves(b) ? d->hidden : block_o_width(d, b);
+    return block_convolves(b) ? d->hidden
+           : block_recurs(b)  ? block_gate_width(b)
+                              : block_o_width(d, b);
 }
 /* The slices of a row of keys and values that key_norm normalises by themselves. */
 static inline int block_key_norms(const struct decoder *d, const struct block *b)

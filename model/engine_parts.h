@@ -37,6 +37,9 @@ struct block_weights {
     struct linear_weights query, kv, output, up, gate, down, router, shared_gate;
     struct linear_weights convolution_in;
     struct weight *taps, *taps_bias;
+    struct linear_weights recurrence_in, recurrence_steps, recurrence_gate; /* each in one */
+    struct weight *recurrence_taps, *recurrence_taps_bias, *rate, *step_bias, *skip;
+    struct norm_weights recurrence_norm, recurrence_key_norm;
     struct linear_weights latent_down, latent_up, latent_shared, latent_query_down;
     struct linear_weights side_gate, side_project, side_out;
     struct weight *sinks, *correction, *side_table;
@@ -75,11 +78,16 @@ struct layer {
     struct buffer *q; /* [B queries, H hd] after rotation */
     struct buffer *kv; /* [B keys, KV (hd + vd)] keys rotated; after the carried ones; none in a
                           block that reads another's. Of a convolution [B keys, 3 d]: what it
-                          reads */
+                          reads; of a recurrence [B keys, its width]: before its activation */
     int kv_rows; /* of it in a segment */
     struct buffer *d_kv; /* as kv, if others read it: their gradients of it */
     struct buffer *lse; /* [B, H, queries] */
     struct buffer *o; /* [B queries, H vd], or of a convolution [B queries, d] */
+    /* of a recurrence with H heads: a, and b, of its gates; z and the output before z gates it; the
+     * statistics of the output's norm; states as `recur` keeps them, unless it reads one row */
+    struct buffer *steps; /* [B keys, H], or with b [B keys, 2 H] */
+    struct buffer *z, *raw_o, *o_statistics; /* [B queries, H dv], twice; [B queries, groups, 2] */
+    struct buffer *states;
     /* with latents, which make q (if by a latent) and kv again in reverse: before their norms, and
      * the norms' statistics; the shared part of keys before rotation */
     struct buffer *latent, *latent_statistics; /* [B keys, rank], [B keys, 2] */
@@ -163,6 +171,9 @@ struct engine {
         *s; /* residual temporaries for blocks with queries < keys (parallel wiring) */
     struct buffer *a, *da_gate; /* [B queries, m] */
     struct buffer *dq, *dkv;
+    /* with recurrences: what they read, and a temporary as wide; gates and their gradients, and
+     * those of a and b; statistics of their norm of keys */
+    struct buffer *qkv, *mixed, *gates, *d_gates, *d_steps, *key_statistics;
     struct buffer *g[2]; /* gradient of the residual stream, two in turn */
     struct buffer *rounded; /* one of them as read by products, if that type is shorter */
     const struct buffer *rounded_of; /* which */
@@ -251,7 +262,8 @@ int plan_make(struct memory_plan *plan, struct shape *shape, struct kernels *k,
               struct error *e) MUST_USE;
 
 /* -- work.c -- */
-/* Operations of one pass over one segment, including reverse if a gradient is requested. */
+/* Operations of one pass over one segment, including reverse if a gradient is requested; the latter
+ * of attention and recurrences. */
 double work_products(const struct shape *s);
 double work_attention(const struct shape *s);
 /* Operations of layer l's attention for a query and a key in a head. */
@@ -380,6 +392,12 @@ void forward_last(struct engine *g, struct rows rows);
  * `fresh` rows if there are carried ones, s->kv. Returns the rows of kv per segment. */
 int forward_keys(struct engine *g, int l, int batch);
 void forward_queries(struct engine *g, int l, int batch);
+
+/* -- recurrence.c -- */
+/* A recurrence of y_last [B queries, d] and g->y [B keys, d]: s->o. */
+void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, int batch);
+/* g->t = gradient of s->o -> g->y = that of the norm's output [B keys, d]. */
+void recurrence_reverse(struct engine *g, int l, int batch);
 
 /* -- convolution.c -- */
 /* From g->y [B keys, d]: the layer's o. */

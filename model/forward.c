@@ -125,6 +125,10 @@ static void forward_mixer(struct engine *g, int l, const struct buffer *y_last, 
         convolution_forward(g, l, batch);
         return;
     }
+    if (block_recurs(&g->d->blocks[l])) {
+        recurrence_forward(g, l, y_last, batch);
+        return;
+    }
     s->kv_rows = w->latent_down.weight ? latent_forward(g, l, y_last, batch)
                                        : forward_qkv(g, l, y_last, batch);
     g->k->attention(g->k, s->o, s->lse, s->q, g->layers[block_source(g->d, l)].kv, g->attention[l],
@@ -251,6 +255,11 @@ static int forward_branches(struct engine *g, int l, int batch, int only_kept, s
         y_last = g->t;
     }
     forward_mixer(g, l, y_last, batch);
+    if (!block_has_mlp(b)) {
+        if (!only_kept)
+            branch_joins(g, l, out, x, keys, batch);
+        return 0;
+    }
 
     /* residual stream after attention; the MLP reads it, or (parallel) the block's input */
     struct buffer *mlp_input = s->mid;

@@ -36,8 +36,11 @@ static int read_sizes(struct reading *r)
         .head_size = o->sized ? "head_dim" : NULL,
         .head_size_default = config_absent(d->config, "head_dim") ? o->head_size_absent : 0,
         .head_size_given = o->latent ? r->latent.own + r->latent.turned : 0};
-    if (family_sizes(d, &keys, r->e) ||
-        (o->inner_factor &&
+    if (family_sizes(d, &keys, r->e))
+        return -1;
+    if (!o->names.down && !o->experts)
+        return 0;
+    if ((o->inner_factor &&
          config_int_or(d->config, o->inner_factor, 1, 1024, o->inner_times, &factor, r->e)))
         return -1;
     if (factor)
@@ -285,9 +288,11 @@ static int read_attention(struct block *b, const struct reading *r)
 static int read_mixer(struct block *b, const struct reading *r)
 {
     char stem[128];
-    if (!block_convolves(b))
+    if (block_attends(b))
         return read_attention(b, r);
     snprintf(stem, sizeof stem, "%s%s.%d", r->prefix, r->layout->names.layers, r->block);
+    if (block_recurs(b))
+        return recurrence_read(b, &r->recurrence, r->d, stem, r->e);
     return convolution_read(b, r->layout->convolution, r->d, r->conv_bias, stem, r->e);
 }
 
@@ -297,6 +302,8 @@ static int read_mlp(struct block *b, const struct reading *r)
     size_t width = (size_t)r->d->hidden,
            inner = (size_t)r->d->mlp * (r->wide_sharers && b->source ? 2 : 1);
     b->activation = r->activation;
+    if (!names->down && !r->layout->experts)
+        return 0;
     if (r->xielu &&
         family_xielu(b, r->d, r->e, "%s%s.%d.mlp.act_fn", r->prefix, names->layers, r->block))
         return -1;

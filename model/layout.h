@@ -7,6 +7,7 @@
 #include "model/convolution_layout.h"
 #include "model/expert_layout.h"
 #include "model/latent_layout.h"
+#include "model/recurrence_layout.h"
 
 /* A boolean: `key` of config.json, and its default. key NULL: `absent` in every model. */
 struct setting {
@@ -46,7 +47,7 @@ struct names {
     const char *fused;
     const char *query_norm, *key_norm, *output;
     const char *sinks, *other_sinks; /* the whole names: another score per head */
-    const char *gate, *up, *down;
+    const char *gate, *up, *down; /* down NULL, and no experts: there is no MLP */
     const char *gate_up; /* both in one, gate first */
 };
 
@@ -161,6 +162,7 @@ struct layout {
     const struct latent_layout *latent; /* instead of names of queries, keys, values; NULL: none */
     const struct convolution_layout
         *convolution; /* in some layers instead of attention; NULL: none */
+    const struct recurrence_layout *recurrence; /* instead of attention; NULL: none */
     const struct expert_layout *experts; /* instead of the MLP, in all layers or some; NULL: none */
     const char *experts_key; /* key without which, or false, there are none; NULL: always */
 

@@ -18,6 +18,7 @@ struct reading {
     int full_size, full_kv_heads; /* of layers without windows; 0: as of the others */
     int keys_are_values, wide_sharers;
     struct latent_sizes latent; /* of layouts with latents */
+    struct recurrence_sizes recurrence; /* of layouts with recurrences */
     struct mixture mixture; /* of layouts with experts */
     int block; /* the names of its tensors */
     struct error *e;

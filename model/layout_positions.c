@@ -204,5 +204,8 @@ int layout_positions(struct reading *r)
     turn_layers(r->d, o->turned);
     if (o->convolution && convolution_settings(&r->conv_bias, o->convolution, r->d, r->e))
         return -1;
+    if (o->recurrence && recurrence_settings(&r->recurrence, o->recurrence, r->d, r->e))
+        return -1;
+    r->recurrence.activation = r->activation, r->recurrence.epsilon = r->epsilon;
     return o->latent ? latent_check_rope(r->d, &r->latent, r->e) : 0;
 }

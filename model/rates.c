@@ -33,7 +33,8 @@ static struct buffer *filled(struct kernels *k, const double *values, size_t cou
     return b;
 }
 
-/* ---- y = x w^T with the up projection of the first MLP or expert ---- */
+/* ---- y = x w^T with the up projection of the first MLP or expert, or without these the mixer's
+ * output ---- */
 
 struct product_trial {
     struct kernels *k;
@@ -52,8 +53,9 @@ static double product_rate(struct kernels *k, const struct decoder *d, int posit
                            struct error *e)
 {
     const struct block *b = &d->blocks[0];
-    const struct weight_part *part = b->up.weight.data ? &b->up.weight
-                                                       : &b->experts.expert[0].up.weight;
+    const struct weight_part *part = b->up.weight.data            ? &b->up.weight
+                                     : b->experts.routing.experts ? &b->experts.expert[0].up.weight
+                                                                  : &b->output.weight;
     struct product_trial t = {.k = k,
                               .rows = {1, positions < PRODUCT_ROWS ? positions : PRODUCT_ROWS}};
     size_t in = part->columns, out = part->groups * part->rows, inputs = (size_t)t.rows.count * in;

@@ -230,6 +230,8 @@ static void reverse_mixer(struct engine *g, int l, const struct buffer *dy, int 
                          (struct rows){batch, g->shape.queries[l]}, 0);
     if (block_convolves(&g->d->blocks[l]))
         convolution_reverse(g, l, batch);
+    else if (block_recurs(&g->d->blocks[l]))
+        recurrence_reverse(g, l, batch);
     else
         reverse_attention(g, l, batch);
 }
@@ -247,6 +249,11 @@ static int reverse_sequential(struct engine *g, int l, struct buffer **to, struc
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     struct buffer *dx = *to, *dy = *from, *branch = dy;
 
+    if (!block_has_mlp(b)) {
+        reverse_mixer(g, l, dy, batch);
+        reverse_input(g, l, to, from, batch);
+        return 0;
+    }
     /* dy becomes the gradient of `mid`; dx holds that of a branch before its post norm */
     if (w->mlp_post_norm.present) {
         branch = dx;

@@ -79,6 +79,11 @@ int score_carry_check(const struct decoder *d, struct error *e)
                     d->path);
     for (int l = 0; l < d->layers; l++) {
         const struct score *s = &d->blocks[l].score;
+        if (block_recurs(&d->blocks[l]))
+            return fail(e,
+                        "%s: layer %d of %d is a recurrence, whose state a pass in pieces does not "
+                        "carry (expected attention with a window, or a convolution)",
+                        d->path, l + 1, d->layers);
         if (!block_attends(&d->blocks[l])) /* its window is the convolution's */
             continue;
         if (s->window < 1)
@@ -125,7 +130,8 @@ int score_retains(const struct decoder *d)
 {
     for (int l = 0; l < d->layers; l++) {
         const struct score *s = &d->blocks[l].score;
-        if (uses_length(s->bias) || uses_length(s->multiplier) || uses_length(s->key_bias))
+        if (block_recurs(&d->blocks[l]) || uses_length(s->bias) || uses_length(s->multiplier) ||
+            uses_length(s->key_bias))
             return 0;
     }
     return !decoder_depends_on_length(d);

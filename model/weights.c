@@ -14,8 +14,12 @@ struct row {
     size_t place; /* in struct block_weights or struct engine */
     size_t
         view; /* in struct block or struct decoder: a struct linear, a struct norm_view, a view */
-    size_t second; /* a struct linear stacked after the first; 0: none */
+    int count; /* structs linear or views, one after the other, of one matrix or vector; absent ones
+                  have no rows */
 };
+enum { PARTS_MOST = 3 };
+_Static_assert(offsetof(struct block, value) == offsetof(struct block, key) + sizeof(struct linear),
+               "values follow keys");
 
 #define BLOCK(place, view) offsetof(struct block_weights, place), offsetof(struct block, view)
 #define SHARED(place, view) offsetof(struct engine, place), offsetof(struct decoder, view)
@@ -37,12 +41,22 @@ static const struct row of_block[] = {
     {LINEAR, BLOCK(convolution_in, mixer.convolution.in), 0},
     {VECTOR, BLOCK(taps, mixer.convolution.taps), 0},
     {VECTOR, BLOCK(taps_bias, mixer.convolution.bias), 0},
+    {LINEAR, BLOCK(recurrence_in, mixer.recurrence.in), 3},
+    {VECTOR, BLOCK(recurrence_taps, mixer.recurrence.taps), 3},
+    {VECTOR, BLOCK(recurrence_taps_bias, mixer.recurrence.bias), 3},
+    {LINEAR, BLOCK(recurrence_steps, mixer.recurrence.steps), 2},
+    {LINEAR, BLOCK(recurrence_gate, mixer.recurrence.gate), 0},
+    {VECTOR, BLOCK(rate, mixer.recurrence.rate), 0},
+    {VECTOR, BLOCK(step_bias, mixer.recurrence.step_bias), 0},
+    {VECTOR, BLOCK(skip, mixer.recurrence.skip), 0},
+    {NORM, BLOCK(recurrence_norm, mixer.recurrence.norm), 0},
+    {NORM, BLOCK(recurrence_key_norm, mixer.recurrence.key_norm), 0},
     {LINEAR, BLOCK(latent_down, latent.down), 0},
     {LINEAR, BLOCK(latent_up, latent.up), 0},
     {LINEAR, BLOCK(latent_shared, latent.shared), 0},
     {LINEAR, BLOCK(latent_query_down, latent.query_down), 0},
     {LINEAR, BLOCK(query, query), 0},
-    {LINEAR, BLOCK(kv, key), offsetof(struct block, value)},
+    {LINEAR, BLOCK(kv, key), 2},
     {LINEAR, BLOCK(output, output), 0},
     {LINEAR, BLOCK(up, up), 0},
     {LINEAR, BLOCK(gate, gate), 0},
@@ -98,22 +112,46 @@ static int load(struct weight **out, struct engine *g, enum weight_use use, cons
                 int count, struct error *e)
 {
     *out = NULL;
-    if (!parts[0].data)
+    if (count == 0)
         return 0;
     *out = g->k->weight_load(g->k, use, parts, count, e);
     return *out ? 0 : -1;
 }
 
-static int load_linear(struct linear_weights *out, struct engine *g, const struct linear *a,
-                       const struct linear *b, struct error *e)
+/* The parts of a row's vector that are there; none without the first. */
+static int views_of(view parts[PARTS_MOST], const view *first, int count)
 {
-    view weights[2] = {a->weight, b ? b->weight : (view){0}},
-         biases[2] = {a->bias, b ? b->bias : (view){0}};
-    int count = b ? 2 : 1;
-    return load(&out->weight, g, WEIGHT_MATRIX, weights, count, e) ||
-                   load(&out->bias, g, WEIGHT_VECTOR, biases, count, e)
+    int there = 0;
+    for (int i = 0; first[0].data && i < (count ? count : 1); i++)
+        if (first[i].data)
+            parts[there++] = first[i];
+    return there;
+}
+
+/* The same of a matrix, or of its bias. */
+static int parts_of(view parts[PARTS_MOST], const struct linear *first, int count, int bias)
+{
+    view all[PARTS_MOST];
+    for (int i = 0; i < (count ? count : 1); i++)
+        all[i] = bias ? first[i].bias : first[i].weight;
+    return views_of(parts, all, count);
+}
+
+static int load_linear(struct linear_weights *out, struct engine *g, const struct linear *first,
+                       int count, struct error *e)
+{
+    view weights[PARTS_MOST], biases[PARTS_MOST];
+    return load(&out->weight, g, WEIGHT_MATRIX, weights, parts_of(weights, first, count, 0), e) ||
+                   load(&out->bias, g, WEIGHT_VECTOR, biases, parts_of(biases, first, count, 1), e)
                ? -1
                : 0;
+}
+
+static int load_view(struct weight **out, struct engine *g, enum weight_use use, const view *first,
+                     int count, struct error *e)
+{
+    view parts[PARTS_MOST];
+    return load(out, g, use, parts, views_of(parts, first, count), e);
 }
 
 static int load_norm(struct norm_weights *out, struct engine *g, const struct norm_view *v,
@@ -122,8 +160,8 @@ static int load_norm(struct norm_weights *out, struct engine *g, const struct no
     *out = (struct norm_weights){.present = v->present};
     if (!v->present)
         return 0;
-    if (load(&out->scale, g, WEIGHT_VECTOR, &v->scale, 1, e) ||
-        load(&out->shift, g, WEIGHT_VECTOR, &v->shift, 1, e))
+    if (load_view(&out->scale, g, WEIGHT_VECTOR, &v->scale, 1, e) ||
+        load_view(&out->shift, g, WEIGHT_VECTOR, &v->shift, 1, e))
         return -1;
     out->norm = (struct norm){.kind = v->kind,
                               .epsilon = v->epsilon,
@@ -156,13 +194,12 @@ static int load_row(struct engine *g, void *to, const void *from, const struct r
 {
     const void *v = at_const(from, r->view);
     switch (r->kind) {
-    case LINEAR:
-        return load_linear(at(to, r->place), g, v, r->second ? at_const(from, r->second) : NULL, e);
+    case LINEAR: return load_linear(at(to, r->place), g, v, r->count, e);
     case NORM: return load_norm(at(to, r->place), g, v, e);
-    case TABLE: return load(at(to, r->place), g, WEIGHT_TABLE, v, 1, e);
+    case TABLE: return load_view(at(to, r->place), g, WEIGHT_TABLE, v, 1, e);
     case VECTOR: break;
     }
-    return load(at(to, r->place), g, WEIGHT_VECTOR, v, 1, e);
+    return load_view(at(to, r->place), g, WEIGHT_VECTOR, v, r->count, e);
 }
 
 static void unload_row(struct engine *g, void *to, const struct row *r)
@@ -175,11 +212,15 @@ static void unload_row(struct engine *g, void *to, const struct row *r)
     }
 }
 
-static size_t bytes_of(struct kernels *k, enum weight_use use, const view *first,
-                       const view *second)
+static size_t bytes_of(struct kernels *k, enum weight_use use, const view *parts, int count)
 {
-    view parts[2] = {*first, second ? *second : (view){0}};
-    return first->data ? k->weight_bytes(k, use, parts, second ? 2 : 1) : 0;
+    return count ? k->weight_bytes(k, use, parts, count) : 0;
+}
+
+static size_t view_bytes(struct kernels *k, enum weight_use use, const view *first, int count)
+{
+    view parts[PARTS_MOST];
+    return bytes_of(k, use, parts, views_of(parts, first, count));
 }
 
 /* Adds what load_row would take. */
@@ -187,20 +228,20 @@ static void count_row(struct weight_bytes *sum, struct kernels *k, const void *f
                       const struct row *r)
 {
     const void *v = at_const(from, r->view);
-    const struct linear *a = v, *b = r->second ? at_const(from, r->second) : NULL;
     const struct norm_view *norm = v;
+    view parts[PARTS_MOST];
     switch (r->kind) {
     case LINEAR:
-        sum->matrices += bytes_of(k, WEIGHT_MATRIX, &a->weight, b ? &b->weight : NULL);
-        sum->vectors += bytes_of(k, WEIGHT_VECTOR, &a->bias, b ? &b->bias : NULL);
+        sum->matrices += bytes_of(k, WEIGHT_MATRIX, parts, parts_of(parts, v, r->count, 0));
+        sum->vectors += bytes_of(k, WEIGHT_VECTOR, parts, parts_of(parts, v, r->count, 1));
         break;
     case NORM:
         if (norm->present)
-            sum->vectors += bytes_of(k, WEIGHT_VECTOR, &norm->scale, NULL) +
-                            bytes_of(k, WEIGHT_VECTOR, &norm->shift, NULL);
+            sum->vectors += view_bytes(k, WEIGHT_VECTOR, &norm->scale, 1) +
+                            view_bytes(k, WEIGHT_VECTOR, &norm->shift, 1);
         break;
-    case TABLE: sum->matrices += bytes_of(k, WEIGHT_TABLE, v, NULL); break;
-    case VECTOR: sum->vectors += bytes_of(k, WEIGHT_VECTOR, v, NULL); break;
+    case TABLE: sum->matrices += view_bytes(k, WEIGHT_TABLE, v, 1); break;
+    case VECTOR: sum->vectors += view_bytes(k, WEIGHT_VECTOR, v, r->count); break;
     }
 }
 
@@ -291,9 +332,8 @@ void weights_done(struct engine *g, int l)
             release_pages(at_const(b, r->view));
         if (r->kind != LINEAR)
             continue;
-        release_pages(&((const struct linear *)at_const(b, r->view))->weight);
-        if (r->second)
-            release_pages(&((const struct linear *)at_const(b, r->second))->weight);
+        for (int j = 0; j < (r->count ? r->count : 1); j++)
+            release_pages(&((const struct linear *)at_const(b, r->view))[j].weight);
     }
 }
 
@@ -350,7 +390,7 @@ int weights_load_positions(struct engine *g, long first, struct error *e)
                            .row_stride = width,
                            .column_stride = 1};
     }
-    return load(&g->position_rows, g, WEIGHT_TABLE, &positions, 1, e);
+    return load_view(&g->position_rows, g, WEIGHT_TABLE, &positions, 1, e);
 }
 
 int weights_load_shared(struct engine *g, struct error *e)
@@ -419,7 +459,7 @@ struct weight_bytes weights_shared_bytes(struct kernels *k, const struct decoder
         if (!is_tied(d, &of_all[i]))
             count_row(&sum, k, d, &of_all[i]);
     if (d->position == POSITION_LEARNED)
-        sum.matrices += bytes_of(k, WEIGHT_TABLE, &d->position_rows, NULL);
+        sum.matrices += view_bytes(k, WEIGHT_TABLE, &d->position_rows, 1);
     if (d->position == POSITION_SINUSOIDAL)
         sum.matrices += (size_t)n * (size_t)d->hidden * 2 * sizeof(double);
     return sum;

@@ -19,12 +19,17 @@ static double mlp_columns(const struct block *b)
     return columns;
 }
 
-/* Elements of the matrices for keys and values, and for queries; of a convolution's first one. */
+/* Elements of the matrices for keys and values, and for queries; of a convolution's first one; of a
+ * recurrence's for queries, keys, values and gates, and for z. */
 static double key_elements(const struct decoder *d, const struct block *b)
 {
     double rank = (double)latent_rank(b);
     if (block_convolves(b))
         return (double)d->hidden * block_kept_width(d, b);
+    if (block_recurs(b))
+        return (double)d->hidden *
+               (block_kept_width(d, b) +
+                b->mixer.recurrence.heads * (b->mixer.recurrence.write > 0 ? 2.0 : 1.0));
     if (b->source)
         return 0;
     if (rank == 0)
@@ -37,6 +42,8 @@ static double query_elements(const struct decoder *d, const struct block *b)
     double rank = (double)latent_query_rank(b);
     if (block_convolves(b))
         return 0;
+    if (block_recurs(b))
+        return (double)d->hidden * block_gate_width(b);
     return rank == 0 ? (double)d->hidden * block_q_width(d, b)
                      : rank * (d->hidden + block_q_width(d, b));
 }
@@ -135,11 +142,21 @@ double work_of_pair(const struct decoder *d, int l, int reverse)
     return reverse ? 8.0 * size + 6.0 * value_size : 2.0 * (size + value_size);
 }
 
+/* Of a recurrence, row after row: forward S e^l, k u^T and S^T q; with the delta rule S^T k. */
+static double recurrence_work(const struct recurrence_view *r, double rows, int reverse)
+{
+    double products = r->delta ? reverse ? 13 + 4 : 4 : reverse ? 8 + 3 : 3;
+    return 2 * products * rows * r->heads * r->key_size * r->value_size;
+}
+
 double work_attention(const struct shape *s)
 {
     const struct decoder *d = s->d;
     double flops = 0, each = 0;
     for (int l = 0; l < d->layers; l++) {
+        if (block_recurs(&d->blocks[l]))
+            flops += recurrence_work(&d->blocks[l].mixer.recurrence, s->keys[l],
+                                     s->kind == REQUEST_GRADIENT);
         if (!block_attends(&d->blocks[l]))
             continue;
         if (l == 0 || !block_attends(&d->blocks[l - 1]) || s->queries[l] != s->queries[l - 1] ||

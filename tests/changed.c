@@ -1,5 +1,6 @@
 #include "tests/changed.h"
 
+#include "model/decoder.h"
 #include "tests/program.h"
 #include "tests/scratch.h"
 
@@ -137,4 +138,21 @@ void change_tensor(const char *golden, const char *name, const char *tensor, uin
     config = scratch_read(path, &size);
     scratch_write(at("%s", name), "config.json", config, size);
     free(config);
+}
+
+void check_refused(const struct refusal *rows, size_t count)
+{
+    struct error e;
+    int other = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct decoder *d = decoder_open(changed(rows[i].golden, rows[i].path, rows[i].value), &e);
+        if (d)
+            fail_msg("%s with %s = %s was opened (expected: %s)", rows[i].golden, rows[i].path,
+                     rows[i].value, rows[i].words);
+        char what[256];
+        snprintf(what, sizeof what, "%s, %s = %s", rows[i].golden, rows[i].path, rows[i].value);
+        other += check_message(what, &e, rows[i].words) != 0;
+    }
+    if (other)
+        fail_msg("%d other messages than expected", other);
 }

@@ -19,4 +19,11 @@ void nest(const char *outer, const char *member);
 /* One more change of the config.json that lies there. */
 void change_again(const char *path, const char *value);
 
+/* A golden that is not read with a member of its config.json set to a value: a message with these
+ * words (tests/scratch.h, check_message). */
+struct refusal {
+    const char *golden, *path, *value, *words;
+};
+void check_refused(const struct refusal *rows, size_t count);
+
 #endif

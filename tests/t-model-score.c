@@ -454,6 +454,7 @@ static void test_refusals(void **state)
         {"tests/goldens/hunyuan-v1-dense", 8, "scaled after the rotation"},
         {"tests/goldens/own-alibi", -1, "layer 1 of 3 attends to all keys"},
         {"tests/goldens/own-window", 0, "--window"},
+        {"tests/goldens/mamba2", -1, "layer 1 of 2 is a recurrence"},
     };
     (void)state;
     struct error e;

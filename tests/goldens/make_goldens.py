@@ -113,7 +113,7 @@ def is_conv1d(name, config):
 
 def fused_queries_and_keys(name, value, config):
     """Views of `value` that hold the query and key part of a projection, head size first; none for other matrices."""
-    heads = config.num_attention_heads
+    heads = getattr(config, "num_attention_heads", 0)
     if name.endswith(("q_proj.weight", "k_proj.weight", "q_b_proj.weight")):
         return [value]
     if name.endswith("kv_b_proj.weight"):                    # rows [H, key, value]
@@ -146,6 +146,8 @@ def random_weight(name, shape, config, rng):
     is_norm = len(shape) == 1 or re.search(r"(q_norm|k_norm)\.weight$", name)
     if name.endswith("sinks"):
         value *= 2
+    elif name.endswith("A_log"):         # decays from fast to slow
+        value = value - 2
     elif name.endswith("bias"):
         value *= 0.2
     elif name.endswith(("act_fn.alpha_p", "act_fn.alpha_n")):

@@ -38,6 +38,7 @@ import random_convolutions
 import random_dense
 import random_latents
 import random_mixtures
+import random_recurrences
 from family_cases import as_baichuan, as_baichuan2_13b, as_exaone, as_internlm2
 from make_goldens import random_weight, stored_buffers
 from random_settings import Draw
@@ -45,7 +46,7 @@ from transformers_oracle import model_of, oracle
 
 FAMILIES = ("apertus", "apertus1p5_text", "arcee", "aria_text", "axk1", "baichuan", "baichuan2", "biogpt", "bloom", "cohere", "cohere2", "ctrl", "cwm", "dbrx", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots1", "ernie4_5_moe", "exaone", "exaone4", "exaone_moe", "falcon", "flex_olmo", "flint", "gemma2",
             "gemma3_text", "gemma4_text", "gemma4_unified_text", "glm4", "glm4_moe", "glm4_moe_lite", "glm_moe_dsa", "glm4v_moe_text", "glm4v_text", "gpt2", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite_swa", "granitemoe", "granitemoe_swa",
-            "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "internlm2", "internlm3", "iquestcoder", "jais2", "lfm2", "lfm2_moe", "llama", "llama4_text", "mellum", "minicpm3", "minimax_m2",
+            "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "internlm2", "internlm3", "iquestcoder", "jais2", "lfm2", "lfm2_moe", "llama", "llama4_text", "mamba2", "mellum", "minicpm3", "minimax_m2",
             "ministral", "ministral3", "mistral", "mistral4", "mixtral", "mpt", "nanochat", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "openai-gpt", "opt", "persimmon",
             "phi", "phi3", "phimoe", "qwen2", "qwen2_moe", "qwen2_vl_text", "qwen3", "qwen3_moe", "qwen3_omni_moe_text", "qwen3_vl_moe_text", "qwen3_vl_text", "sarvam_mla", "sarvam_moe", "seed_oss", "smollm3", "solar_open", "stablelm", "vaultgemma", "xglm", "youtu")
 # families whose code is not in transformers: a Llama with their mathematics, and what writes it in their names
@@ -57,7 +58,7 @@ OUTER = {"qwen2_vl_text": ("qwen2_vl", "qwen2_5_vl"), "qwen3_vl_text": ("qwen3_v
          "glm4v_text": ("glm4v", "glm46v"), "glm4v_moe_text": ("glm4v_moe",)}
 QK_GAIN = 1.5       # on top of that of random_weight: 3 in all
 LOGP_ERROR, NORM_ERROR = 1e-9, 1e-7
-DRAWS = {**vars(random_convolutions), **vars(random_dense), **vars(random_latents), **vars(random_mixtures)}     # draw_FAMILY
+DRAWS = {**vars(random_convolutions), **vars(random_dense), **vars(random_latents), **vars(random_mixtures), **vars(random_recurrences)}     # draw_FAMILY
 
 
 # --- drawing a configuration --------------------------------------------------------------------

@@ -1,0 +1,155 @@
+/* Blocks that mix their rows by a recurrence (decoder.h, struct recurrence_view). Of a row are
+ * kept: what the convolution gives, before its activation; a and b of the gates; z; and the output
+ * before it is gated. Reverse makes the rest of it again. */
+#include "model/engine_parts.h"
+
+static struct recurrence recurrence_of(const struct engine *g, int l)
+{
+    const struct recurrence_view *v = &g->d->blocks[l].mixer.recurrence;
+    return (struct recurrence){.heads = v->heads,
+                               .key_heads = v->key_heads,
+                               .key_size = v->key_size,
+                               .value_size = v->value_size,
+                               .delta = v->delta,
+                               .scale = v->scale,
+                               .skip = g->blocks[l].skip};
+}
+
+static struct convolution convolution_of(const struct engine *g, int l)
+{
+    return (struct convolution){.reach = g->d->blocks[l].mixer.recurrence.reach,
+                                .taps = g->blocks[l].recurrence_taps,
+                                .bias = g->blocks[l].recurrence_taps_bias};
+}
+
+static struct gating gating_of(const struct engine *g, int l)
+{
+    const struct recurrence_view *v = &g->d->blocks[l].mixer.recurrence;
+    return (struct gating){.rate = g->blocks[l].rate,
+                           .bias = g->blocks[l].step_bias,
+                           .low = v->low,
+                           .high = v->high,
+                           .write = v->write};
+}
+
+/* g->qkv and g->gates, which the recurrence reads; with a norm of keys, what it read is in
+ * g->mixed. */
+static void make_operands(struct engine *g, int l, int batch)
+{
+    struct kernels *k = g->k;
+    const struct block *b = &g->d->blocks[l];
+    const struct recurrence_view *v = &b->mixer.recurrence;
+    const struct layer *s = &g->layers[l];
+    const struct norm_weights *norm = &g->blocks[l].recurrence_key_norm;
+    struct gating gating = gating_of(g, l);
+    struct rows rows = {batch, g->shape.keys[l]};
+    int width = block_recurrence_width(b);
+    struct buffer *active = norm->present ? g->mixed : g->qkv;
+    k->activate(k, active, s->kv, NULL, v->activation, rows, width);
+    if (norm->present) {
+        k->copy(k, g->qkv, active, rows, width); /* for the values */
+        k->norm_heads(k, g->qkv, g->key_statistics, active, &norm->norm, rows, 2 * v->key_heads,
+                      v->key_size, width);
+    }
+    k->gate(k, g->gates, s->steps, &gating, rows, v->heads);
+}
+
+/* s->o of s->raw_o and s->z. */
+static void gate_output(struct engine *g, int l, struct rows rows)
+{
+    struct kernels *k = g->k;
+    const struct block *b = &g->d->blocks[l];
+    const struct recurrence_view *v = &b->mixer.recurrence;
+    const struct norm *norm = &g->blocks[l].recurrence_norm.norm;
+    struct layer *s = &g->layers[l];
+    int width = block_gate_width(b), slice = width / v->groups;
+    if (v->gated == GATED_ALONE) {
+        k->activate(k, s->o, s->raw_o, s->z, ACTIVATION_SILU, rows, width);
+    } else if (v->gated == GATED_FIRST) {
+        k->activate(k, g->mixed, s->raw_o, s->z, ACTIVATION_SILU, rows, width);
+        k->norm_heads(k, s->o, s->o_statistics, g->mixed, norm, rows, v->groups, slice, width);
+    } else {
+        k->norm_heads(k, g->mixed, s->o_statistics, s->raw_o, norm, rows, v->groups, slice, width);
+        k->activate(k, s->o, g->mixed, s->z, ACTIVATION_SILU, rows, width);
+    }
+}
+
+void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, int batch)
+{
+    struct kernels *k = g->k;
+    const struct block *b = &g->d->blocks[l];
+    const struct block_weights *w = &g->blocks[l];
+    struct layer *s = &g->layers[l];
+    struct convolution convolution = convolution_of(g, l);
+    struct recurrence recurrence = recurrence_of(g, l);
+    int keys = g->shape.keys[l], queries = g->shape.queries[l];
+    struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
+    k->linear(k, g->mixed, g->y, w->recurrence_in.weight, w->recurrence_in.bias, key_rows, 0);
+    k->convolve(k, s->kv, g->mixed, &convolution, batch, keys, keys, block_recurrence_width(b));
+    k->linear(k, s->steps, g->y, w->recurrence_steps.weight, w->recurrence_steps.bias, key_rows, 0);
+    k->linear(k, s->z, y_last, w->recurrence_gate.weight, w->recurrence_gate.bias, query_rows, 0);
+    make_operands(g, l, batch);
+    if (s->states) /* the first of them is read */
+        k->scale(k, s->states, 0,
+                 (struct rows){batch * recurrence.heads, (int)recurrence_states(keys)},
+                 recurrence.key_size * recurrence.value_size);
+    k->recur(k, s->raw_o, s->states, g->qkv, g->gates, &recurrence, batch, queries, keys);
+    gate_output(g, l, query_rows);
+}
+
+/* g->t = gradient of s->o -> that of s->raw_o, and that of z in g->dq. */
+static void gate_output_reverse(struct engine *g, int l, struct rows rows)
+{
+    struct kernels *k = g->k;
+    const struct block *b = &g->d->blocks[l];
+    const struct recurrence_view *v = &b->mixer.recurrence;
+    const struct norm *norm = &g->blocks[l].recurrence_norm.norm;
+    const struct layer *s = &g->layers[l];
+    const struct buffer *gated = s->raw_o;
+    int width = block_gate_width(b), slice = width / v->groups;
+    if (v->gated == GATED_FIRST) {
+        k->activate(k, g->mixed, s->raw_o, s->z, ACTIVATION_SILU, rows, width);
+        k->norm_heads_reverse(k, g->t, g->t, g->mixed, s->o_statistics, norm, rows, v->groups,
+                              slice, width);
+    } else if (v->gated == GATED_LAST) {
+        k->norm_heads(k, g->mixed, s->o_statistics, s->raw_o, norm, rows, v->groups, slice, width);
+        gated = g->mixed;
+    }
+    k->activate_reverse(k, g->t, g->dq, g->t, gated, s->z, ACTIVATION_SILU, rows, width);
+    if (v->gated == GATED_LAST)
+        k->norm_heads_reverse(k, g->t, g->t, s->raw_o, s->o_statistics, norm, rows, v->groups,
+                              slice, width);
+}
+
+void recurrence_reverse(struct engine *g, int l, int batch)
+{
+    struct kernels *k = g->k;
+    const struct block *b = &g->d->blocks[l];
+    const struct recurrence_view *v = &b->mixer.recurrence;
+    const struct block_weights *w = &g->blocks[l];
+    struct layer *s = &g->layers[l];
+    struct convolution convolution = convolution_of(g, l);
+    struct recurrence recurrence = recurrence_of(g, l);
+    struct gating gating = gating_of(g, l);
+    int keys = g->shape.keys[l], queries = g->shape.queries[l], width = block_recurrence_width(b);
+    struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
+    gate_output_reverse(g, l, query_rows);
+    make_operands(g, l, batch);
+    k->recur_reverse(k, g->dkv, g->d_gates, g->t, s->states, g->qkv, g->gates, &recurrence, batch,
+                     queries, keys);
+    if (w->recurrence_key_norm.present)
+        k->norm_heads_reverse(k, g->dkv, g->dkv, g->mixed, g->key_statistics,
+                              &w->recurrence_key_norm.norm, key_rows, 2 * v->key_heads, v->key_size,
+                              width);
+    k->activate_reverse(k, g->dkv, NULL, g->dkv, s->kv, NULL, v->activation, key_rows, width);
+    k->convolve_reverse(k, g->mixed, g->dkv, NULL, &convolution, batch, keys, keys, width);
+    k->linear_reverse(k, g->y, g->mixed, w->recurrence_in.weight, key_rows, 0);
+    k->gate_reverse(k, g->d_steps, g->d_gates, s->steps, &gating, key_rows, v->heads);
+    k->linear_reverse(k, g->y, g->d_steps, w->recurrence_steps.weight, key_rows, 1);
+    if (queries == keys) {
+        k->linear_reverse(k, g->y, g->dq, w->recurrence_gate.weight, query_rows, 1);
+    } else {
+        k->linear_reverse(k, g->t, g->dq, w->recurrence_gate.weight, query_rows, 0);
+        k->tail_reverse(k, g->y, g->t, batch, queries, keys, g->d->hidden);
+    }
+}

@@ -1,0 +1,151 @@
+#include "model/recurrence_layout.h"
+
+#include "kernels/shared.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A number, also as {"__float__": "Infinity"} and the bare Infinity of Python. */
+static int read_limit(double *out, const json_t *value)
+{
+    const char *name = json_not_finite(value);
+    if (!name)
+        name = json_string_value(json_object_get(value, "__float__"));
+    if (!name && !json_is_number(value))
+        return -1;
+    if (!name)
+        *out = json_number_value(value);
+    else if (strcmp(name, "Infinity") == 0 || strcmp(name, "-Infinity") == 0)
+        *out = *name == '-' ? -INFINITY : INFINITY;
+    else
+        return -1;
+    return 0;
+}
+
+/* The least and the largest step. */
+static int read_limits(struct recurrence_sizes *s, const char *key, struct config *c,
+                       struct error *e)
+{
+    const json_t *list = config_get(c, key);
+    s->low = 0, s->high = INFINITY;
+    if (config_absent(c, key))
+        return 0;
+    if (json_array_size(list) != 2 || read_limit(&s->low, json_array_get(list, 0)) ||
+        read_limit(&s->high, json_array_get(list, 1)) || !(s->low <= s->high))
+        return fail(e, "%s: %s is not a list of the least and the largest step", config_path(c),
+                    key);
+    return 0;
+}
+
+int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layout *o,
+                        struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    long expand = 0;
+    *s = (struct recurrence_sizes){.layout = o};
+    if (config_int(c, o->heads, 1, 1 << 16, &s->heads, e) ||
+        config_int(c, o->key_heads, 1, 1 << 16, &s->key_heads, e) ||
+        config_int(c, o->key_size, 1, RECURRENCE_SIZE_MOST, &s->key_size, e) ||
+        config_int(c, o->value_size, 1, RECURRENCE_SIZE_MOST, &s->value_size, e) ||
+        config_int(c, o->reach, 1, CONVOLUTION_MOST, &s->reach, e) ||
+        (o->expand && config_int(c, o->expand, 1, 1024, &expand, e)) ||
+        (o->biased && config_bool_or(c, o->biased, 0, &s->biased, e)) ||
+        (o->conv_biased && config_bool_or(c, o->conv_biased, 1, &s->conv_biased, e)) ||
+        (o->limits && read_limits(s, o->limits, c, e)))
+        return -1;
+    if (s->heads % s->key_heads)
+        return fail(e, "%s: %s %ld is not a multiple of %s %ld", config_path(c), o->heads, s->heads,
+                    o->key_heads, s->key_heads);
+    if (expand && expand * d->hidden != s->heads * s->value_size)
+        return fail(e, "%s: %s %ld times the width %d is not %s %ld times %s %ld", config_path(c),
+                    o->expand, expand, d->hidden, o->heads, s->heads, o->value_size, s->value_size);
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].mixer.ways = MIXING_RECURRENCE;
+    family_describe(d, "recurrences with states of %ld x %ld", s->key_size, s->value_size);
+    return 0;
+}
+
+/* Channels first .. first + count of a convolution's taps. */
+static view some_taps(view v, size_t first, size_t count)
+{
+    v = view_shift(v, first * v.group_stride);
+    v.groups = count;
+    return v;
+}
+
+/* Rows first .. first + count of a projection. */
+static struct linear some_rows(struct linear v, size_t first, size_t count)
+{
+    v.weight = view_rows(v.weight, first, count);
+    if (v.bias.data)
+        v.bias = view_rows(v.bias, first, count);
+    return v;
+}
+
+/* e^A_log; 1 if there are no numbers. */
+static int read_rate(view *out, struct decoder *d, size_t heads, const char *stem, struct error *e)
+{
+    double *rate = family_own(d, heads, e);
+    view stored;
+    if (!rate || family_vector(&stored, d, heads, e, "%s.A_log", stem))
+        return -1;
+    for (size_t h = 0; h < heads; h++) {
+        double of = tensors_supposed(d->tensors)
+                        ? 0
+                        : element_read(stored.data, stored.type, h * stored.row_stride);
+        rate[h] = exp(of);
+        if (!isfinite(rate[h]))
+            return fail(e, "%s: tensor '%s.A_log' holds %g (expected logarithms of decays)",
+                        d->path, stem, of);
+    }
+    *out = family_own_view(rate, heads);
+    return 0;
+}
+
+static int read_mamba(struct block *b, const struct recurrence_sizes *s, struct decoder *d,
+                      const char *stem, struct error *e)
+{
+    struct recurrence_view *v = &b->mixer.recurrence;
+    const size_t hidden = (size_t)d->hidden, heads = (size_t)s->heads,
+                 inner = heads * (size_t)s->value_size,
+                 keys = (size_t)s->key_heads * (size_t)s->key_size, width = inner + 2 * keys;
+    /* the stored order is values, keys, queries */
+    const size_t first[3] = {inner + keys, inner, 0}, count[3] = {keys, keys, inner};
+    struct linear in;
+    view taps, bias = {0};
+    if (family_linear(&in, d, inner + width + heads, hidden, s->biased, e, "%s.in_proj", stem) ||
+        family_taps(&taps, d, width, (size_t)s->reach, e, "%s.conv1d.weight", stem) ||
+        (s->conv_biased && family_vector(&bias, d, width, e, "%s.conv1d.bias", stem)) ||
+        family_vector(&v->step_bias, d, heads, e, "%s.dt_bias", stem) ||
+        family_vector(&v->skip, d, heads, e, "%s.D", stem) ||
+        read_rate(&v->rate, d, heads, stem, e))
+        return -1;
+    for (int i = 0; i < 3; i++) {
+        v->in[i] = some_rows(in, inner + first[i], count[i]);
+        v->taps[i] = some_taps(taps, first[i], count[i]);
+        if (bias.data)
+            v->bias[i] = view_rows(bias, first[i], count[i]);
+    }
+    v->gate = some_rows(in, 0, inner);
+    v->steps[0] = some_rows(in, inner + width, heads);
+    v->scale = 1, v->low = s->low, v->high = s->high;
+    v->gated = GATED_FIRST, v->groups = v->key_heads;
+    const struct norm_form form = {NORM_RMS, s->epsilon, inner, "weight", NULL};
+    return family_norm_named(&v->norm, d, form, e, "%s.norm", stem) ||
+                   family_linear(&b->output, d, hidden, inner, s->biased, e, "%s.out_proj", stem)
+               ? -1
+               : 0;
+}
+
+int recurrence_read(struct block *b, const struct recurrence_sizes *s, struct decoder *d,
+                    const char *stem, struct error *e)
+{
+    struct recurrence_view *v = &b->mixer.recurrence;
+    char full[192];
+    v->heads = (int)s->heads, v->key_heads = (int)s->key_heads;
+    v->key_size = (int)s->key_size, v->value_size = (int)s->value_size;
+    v->reach = (int)s->reach, v->activation = s->activation;
+    snprintf(full, sizeof full, "%s.%s", stem, s->layout->stem);
+    return read_mamba(b, s, d, full, e);
+}

@@ -1,0 +1,41 @@
+/* Recurrences of a layout (layout.h) instead of attention in some layers, or all: their keys of
+ * config.json and the names of their tensors. */
+#ifndef REACH_MODEL_RECURRENCE_LAYOUT_H
+#define REACH_MODEL_RECURRENCE_LAYOUT_H
+
+#include "model/family.h"
+
+/* What the rows of the projections are. */
+enum recurrence_form {
+    RECURRENCE_MAMBA /* in_proj [z, values, keys, queries, a], and a norm after the gate */
+};
+
+struct recurrence_layout {
+    enum recurrence_form form;
+    const char *stem; /* of the names of its tensors, below the layer's */
+    /* keys: heads and key heads, their sizes, inputs of the convolution, all with defaults */
+    const char *heads, *key_heads, *key_size, *value_size, *reach;
+    const char *expand; /* of the inner width, in multiples of the model's, which must be that of
+                           all heads; NULL: none */
+    const char *biased, *conv_biased; /* of biases of projections, by default none, and of the
+                                         convolution, by default there */
+    const char *limits; /* of the least and the largest step */
+};
+
+/* What a configuration says of them. */
+struct recurrence_sizes {
+    const struct recurrence_layout *layout;
+    long heads, key_heads, key_size, value_size, reach;
+    int biased, conv_biased;
+    double low, high, epsilon;
+    enum activation activation;
+};
+
+/* After the sizes: which blocks are recurrences, and their sizes. */
+int recurrence_settings(struct recurrence_sizes *out, const struct recurrence_layout *layout,
+                        struct decoder *d, struct error *e) MUST_USE;
+/* Block b's recurrence and output, from tensors below STEM. */
+int recurrence_read(struct block *b, const struct recurrence_sizes *sizes, struct decoder *d,
+                    const char *stem, struct error *e) MUST_USE;
+
+#endif

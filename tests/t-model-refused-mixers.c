@@ -1,0 +1,45 @@
+/* What families with convolutions and recurrences refuse, by its name. */
+#include "tests/changed.h"
+#include "tests/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static void test_refused(void **state)
+{
+    static const struct refusal rows[] = {
+        {"lfm2", "conv_L_cache", "9", "conv_L_cache is 9 (expected a whole number from 1 to 8)"},
+        {"lfm2", "layer_types", "[\"conv\", \"mamba\", \"conv\"]",
+         "layer_types, entry 2: 'mamba' is not supported (supported: conv, full_attention)"},
+        {"lfm2", "block_ffn_dim_multiplier", "null", "block_ffn_dim_multiplier is null"},
+        {"lfm2-published", "full_attn_idxs", "[-1]", "full_attn_idxs, entry 1 is not a layer"},
+        {"lfm2-moe", "layer_types", "",
+         "layer_types is missing (expected conv or full_attention for each of 3 layers)"},
+        {"mamba2", "conv_kernel", "9", "conv_kernel is 9 (expected a whole number from 1 to 8)"},
+        {"mamba2", "state_size", "257",
+         "state_size is 257 (expected a whole number from 1 to 256)"},
+        {"mamba2", "n_groups", "3", "num_heads 4 is not a multiple of n_groups 3"},
+        {"mamba2", "expand", "3",
+         "expand 3 times the width 12 is not num_heads 4 times head_dim 6"},
+        {"mamba2", "time_step_limit", "[0.3]", "time_step_limit is not a list of the least and"},
+        {"mamba2", "time_step_limit", "[2, 1]", "time_step_limit is not a list of the least and"},
+        {"mamba2", "time_step_limit", "null", "time_step_limit is not a list of the least and"},
+        {"mamba2", "time_step_limit", "[0, {\"__float__\": \"NaN\"}]",
+         "time_step_limit is not a list of the least and"},
+        {"mamba2", "hidden_act", "\"mish\"", "hidden_act 'mish' is not supported"},
+    };
+    (void)state;
+    check_refused(rows, LENGTH(rows));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused)};
+    return cmocka_run_group_tests_name("families", tests, scratch_setup, scratch_teardown);
+}
