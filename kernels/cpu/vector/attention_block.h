@@ -13,10 +13,6 @@
 #include "kernels/cpu/vector/kernels.h"
 #include "kernels/cpu/vector/product.h"
 
-#if defined(__SSE__)
-#include <xmmintrin.h>
-#endif
-
 /* Block sizes are from measurements on AVX2; PAD keeps rows of a power of two bytes out of the same
  * cache sets. */
 enum { QUERIES = 96, KEYS = 96, LD = KEYS + 16 };
@@ -61,17 +57,6 @@ struct packed {
     float *query_size,
         *key_size; /* per block: the largest row length; NaN if anything is not finite */
 };
-
-static size_t round_up(size_t x, size_t multiple)
-{
-    return (x + multiple - 1) / multiple * multiple;
-}
-
-static size_t row_ld(int head_size)
-{
-    size_t lines = round_up(round_up((size_t)head_size, PANEL), 16) / 16;
-    return (lines | 1) * 16;
-}
 
 /* Lays the arrays out from `base` (NULL: counts only) and returns the floats they take. */
 static size_t pack_layout(struct packed *p, float *base, int head_size, int value_size, int queries,
@@ -330,28 +315,6 @@ static inline const float *row_bias(struct workspace *w, const struct attention_
     memcpy(w->bias + others, t->bias.at + first + others,
            (size_t)(columns - others) * sizeof(float));
     return w->bias;
-}
-
-/* Sets flush-to-zero, because products of probabilities near 0 would be denormal, and slow. Returns
- * the previous mode. */
-static unsigned denormals_off(void)
-{
-#if defined(__SSE__)
-    unsigned mode = _mm_getcsr();
-    _mm_setcsr(mode | 0x8040);
-    return mode;
-#else
-    return 0;
-#endif
-}
-
-static void denormals_restore(unsigned mode)
-{
-#if defined(__SSE__)
-    _mm_setcsr(mode);
-#else
-    (void)mode;
-#endif
 }
 
 #endif

@@ -13,10 +13,14 @@
  * 14 x 2, but 12 rows divide the blocks of attention. */
 enum { TILE_ROWS = VECTOR_WIDTH == 16 ? 12 : 6, PANEL = 2 * VECTOR_WIDTH };
 
+#if defined(__AVX512BF16__) && !defined(PRODUCT_FLOATS)
+#define PRODUCT_PAIRS
+#endif
+
 /* The unit of a factor: GROUP adjacent numbers along the depth, either floats or, with instructions
- * for them, pairs of bf16. Pairs take the place of the floats, so that a group is as wide as a
- * float. */
-#ifdef __AVX512BF16__
+ * for them and unless PRODUCT_FLOATS is defined, pairs of bf16. Pairs take the place of the floats,
+ * so that a group is as wide as a float. */
+#ifdef PRODUCT_PAIRS
 enum { GROUP = 2 };
 typedef uint32_t group __attribute__((may_alias));
 typedef v_pairs v_group;
@@ -56,6 +60,18 @@ INLINE v_float v_fma_group(v_group a, v_group b, v_float c)
 }
 #endif
 
+INLINE size_t round_up(size_t x, size_t multiple)
+{
+    return (x + multiple - 1) / multiple * multiple;
+}
+
+/* Floats between rows of a factor: whole panels, an odd number of cache lines. */
+INLINE size_t row_ld(int columns)
+{
+    size_t lines = round_up(round_up((size_t)columns, PANEL), 16) / 16;
+    return (lines | 1) * 16;
+}
+
 INLINE int groups(int depth)
 {
     return (depth + GROUP - 1) / GROUP;
@@ -65,7 +81,7 @@ INLINE int groups(int depth)
  * which may be x. columns: whole panels. */
 INLINE const group *group_along_rows(float *to, const float *x, size_t ld, int rows, int columns)
 {
-#ifdef __AVX512BF16__
+#ifdef PRODUCT_PAIRS
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < columns; c += PANEL) {
             const float *from = x + (size_t)r * ld + c;
@@ -83,7 +99,7 @@ INLINE const group *group_along_rows(float *to, const float *x, size_t ld, int r
  * starts at row r GROUP. columns: whole vectors. */
 INLINE const group *group_along_columns(float *to, const float *x, size_t ld, int rows, int columns)
 {
-#ifdef __AVX512BF16__
+#ifdef PRODUCT_PAIRS
     for (int r = 0; r < rows; r += GROUP)
         for (int c = 0; c < columns; c += WIDTH) {
             const float *from = x + (size_t)r * ld + c;

@@ -14,6 +14,8 @@
 
 #if VECTOR_WIDTH > 4
 #include <immintrin.h>
+#elif defined(__SSE__)
+#include <xmmintrin.h>
 #endif
 
 #define INLINE static inline __attribute__((always_inline, unused))
@@ -303,6 +305,28 @@ INLINE double v_sum_double(v_double x)
     for (int i = 0; i < WIDTH / 2; i++)
         sum += x[i];
     return sum;
+}
+
+/* Sets flush-to-zero, because products of probabilities or decays near 0 would be denormal, and
+ * slow. Returns the previous mode. */
+INLINE unsigned denormals_off(void)
+{
+#if defined(__SSE__)
+    unsigned mode = _mm_getcsr();
+    _mm_setcsr(mode | 0x8040);
+    return mode;
+#else
+    return 0;
+#endif
+}
+
+INLINE void denormals_restore(unsigned mode)
+{
+#if defined(__SSE__)
+    _mm_setcsr(mode);
+#else
+    (void)mode;
+#endif
 }
 
 #endif
