@@ -501,6 +501,10 @@ struct kernels {
                           const struct buffer *d_o, const struct buffer *states,
                           const struct buffer *qkv, const struct buffer *gates,
                           const struct recurrence *recurrence, int segments, int queries, int keys);
+    /* The most scratch bytes that the two take, with states, or if `stateless` without (for the
+     * memory plan). */
+    size_t (*recurrence_bytes)(struct kernels *k, const struct recurrence *recurrence, int segments,
+                               int keys, int stateless);
 
     /* -- convolution -- */
     /* y[segments*queries, width] = convolution(x) of x[segments*keys, width]; gated: c *

@@ -252,6 +252,15 @@ static void recur_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer
     free(scratch);
 }
 
+static size_t recurrence_bytes(struct kernels *k, const struct recurrence *r, int segments,
+                               int keys, int stateless)
+{
+    (void)k;
+    (void)segments;
+    (void)stateless;
+    return (size_t)omp_get_max_threads() * space_size(r, (size_t)keys) * sizeof(double);
+}
+
 /* dt at a + bias, and its derivative by a in *slope. */
 static double time_step(double *slope, double a, const struct gating *v)
 {
@@ -309,4 +318,5 @@ void fill_recurrence(struct kernels *k)
     k->gate_reverse = gate_reverse;
     k->recur = recur;
     k->recur_reverse = recur_reverse;
+    k->recurrence_bytes = recurrence_bytes;
 }

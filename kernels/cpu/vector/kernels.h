@@ -50,6 +50,25 @@ struct attention_task {
     float *scratch; /* attention_scratch() floats, 64-byte aligned */
 };
 
+/* One head of one segment of a recurrence. Rows are `stride` floats apart, or as said; names as in
+ * struct recurrence. */
+struct recurrence_task {
+    const float *query, *key, *value; /* [keys, key_size or value_size] */
+    const float *log_decay, *step; /* [keys], gate_stride apart */
+    float *o; /* [queries, value_size], o_stride apart, as is d_o */
+    float *states; /* [recurrence_states(keys), key_size, value_size], or NULL */
+    const float *d_o;
+    float *d_query, *d_key; /* reverse: [rows of the span, key_size], d_stride apart */
+    float *d_value; /* reverse: [keys, value_size] */
+    float *d_log_decay, *d_step; /* reverse: [keys], gate_stride apart */
+    float *carried; /* reverse: from span to span. The gradient of the state, [key_size,
+                       value_size], at first zeros; without states what recur_last_begin leaves */
+    size_t stride, gate_stride, o_stride, d_stride;
+    int key_size, value_size, queries, keys, delta;
+    float scale, skip;
+    float *scratch; /* 64-byte aligned */
+};
+
 struct vector_kernels {
     const char *isa;
 
@@ -62,6 +81,19 @@ struct vector_kernels {
     void (*attention_mass)(const struct attention_task *task);
     size_t (*attention_scratch)(int head_size, int value_size, int queries, int keys,
                                 int reverse); /* floats */
+
+    /* Recurrences: forward; reverse of the rows [span, span + RECURRENCE_SPAN), the last span
+     * first. The `last` ones for tasks without states: begin, then reverse with the first span
+     * first. _floats: of scratch; carried: floats of `carried` without states. */
+    void (*recur)(const struct recurrence_task *task);
+    void (*recur_reverse)(const struct recurrence_task *task, size_t span);
+    void (*recur_last)(const struct recurrence_task *task);
+    void (*recur_last_begin)(const struct recurrence_task *task);
+    void (*recur_last_reverse)(const struct recurrence_task *task, size_t span);
+    size_t (*recur_floats)(int key_size, int value_size);
+    size_t (*recur_reverse_floats)(int key_size, int value_size);
+    size_t (*recur_last_floats)(int key_size, int value_size); /* of either direction */
+    size_t (*recur_last_carried)(int key_size, int delta, int keys);
 
     /* One row of a norm; y may be NULL. statistics = mean (0 for all but LAYER), factor on x -
      * mean, summed in double. In reverse dx may be dy. */
@@ -136,6 +168,15 @@ extern const struct vector_kernels vector_kernels_avx512_bf16;
 #define attention_reverse_head VECTOR_NAME(attention_reverse_head)
 #define attention_mass_head VECTOR_NAME(attention_mass_head)
 #define attention_scratch_floats VECTOR_NAME(attention_scratch_floats)
+#define recur_head VECTOR_NAME(recur_head)
+#define recur_head_floats VECTOR_NAME(recur_head_floats)
+#define recur_reverse_span VECTOR_NAME(recur_reverse_span)
+#define recur_reverse_span_floats VECTOR_NAME(recur_reverse_span_floats)
+#define recur_last_head VECTOR_NAME(recur_last_head)
+#define recur_last_head_begin VECTOR_NAME(recur_last_head_begin)
+#define recur_last_reverse_span VECTOR_NAME(recur_last_reverse_span)
+#define recur_last_head_floats VECTOR_NAME(recur_last_head_floats)
+#define recur_last_head_carried VECTOR_NAME(recur_last_head_carried)
 #define norm_row VECTOR_NAME(norm_row)
 #define norm_row_reverse VECTOR_NAME(norm_row_reverse)
 #define activate_span VECTOR_NAME(activate_span)
@@ -162,6 +203,15 @@ void attention_forward(const struct attention_task *t);
 void attention_reverse_head(const struct attention_task *t);
 void attention_mass_head(const struct attention_task *t);
 size_t attention_scratch_floats(int head_size, int value_size, int queries, int keys, int reverse);
+void recur_head(const struct recurrence_task *t);
+size_t recur_head_floats(int key_size, int value_size);
+void recur_reverse_span(const struct recurrence_task *t, size_t span);
+size_t recur_reverse_span_floats(int key_size, int value_size);
+void recur_last_head(const struct recurrence_task *t);
+void recur_last_head_begin(const struct recurrence_task *t);
+void recur_last_reverse_span(const struct recurrence_task *t, size_t span);
+size_t recur_last_head_floats(int key_size, int value_size);
+size_t recur_last_head_carried(int key_size, int delta, int keys);
 void norm_row(float *y, float *statistics, const float *x, const float *scale, const float *shift,
               enum norm_kind kind, double epsilon, size_t width);
 void norm_row_reverse(float *dx, const float *dy, const float *x, const float *scale,

@@ -1,0 +1,166 @@
+/* Recurrences of the cpu set: one task for each head of each segment, taken by threads in any
+ * order. In reverse, span after span, so that gradients of queries and keys which several heads
+ * share are made for each head over one span alone, and then summed in the order of heads. */
+#include "kernels/cpu/state.h"
+
+#include <omp.h>
+#include <string.h>
+
+/* What forward and reverse of head h in segment g share. */
+static struct recurrence_task task_of(const struct recurrence *r, const struct buffer *states,
+                                      const struct buffer *qkv, const struct buffer *gates,
+                                      size_t g, size_t h, int queries, int keys)
+{
+    size_t dk = (size_t)r->key_size, dv = (size_t)r->value_size, heads = (size_t)r->heads,
+           key_heads = (size_t)r->key_heads, rows = g * (size_t)keys;
+    struct recurrence_task t = {.stride = (size_t)recurrence_width(r),
+                                .gate_stride = 2 * heads,
+                                .o_stride = (size_t)recurrence_o_width(r),
+                                .key_size = r->key_size,
+                                .value_size = r->value_size,
+                                .queries = queries,
+                                .keys = keys,
+                                .delta = r->delta,
+                                .scale = (float)r->scale};
+    t.query = (const float *)qkv->data + rows * t.stride + h * key_heads / heads * dk;
+    t.key = t.query + key_heads * dk;
+    t.value = (const float *)qkv->data + rows * t.stride + 2 * key_heads * dk + h * dv;
+    t.log_decay = (const float *)gates->data + rows * t.gate_stride + h;
+    t.step = t.log_decay + heads;
+    t.skip = r->skip ? ((const float *)r->skip->data)[h] : 0;
+    if (states)
+        t.states = (float *)states->data + (g * heads + h) * recurrence_states(keys) * dk * dv;
+    return t;
+}
+
+/* Floats of scratch: of a thread; what a head carries from span to span; what it makes for the sum
+ * of its group over a span. */
+struct room {
+    size_t share, carried, partial;
+};
+
+static struct room room_of(struct kernels *k, const struct recurrence *r, int stateful, int reverse,
+                           int keys)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    size_t dk = (size_t)r->key_size, dv = (size_t)r->value_size,
+           floats = !stateful ? v->recur_last_floats(r->key_size, r->value_size)
+                    : reverse ? v->recur_reverse_floats(r->key_size, r->value_size)
+                              : v->recur_floats(r->key_size, r->value_size);
+    struct room room = {.share = (floats + 15) / 16 * 16};
+    if (reverse) {
+        room.carried = stateful ? dk * dv : v->recur_last_carried(r->key_size, r->delta, keys);
+        room.partial = r->heads == r->key_heads ? 0 : (size_t)RECURRENCE_SPAN * 2 * dk;
+    }
+    return room;
+}
+
+static size_t room_bytes(struct room room, const struct recurrence *r, int segments)
+{
+    return (room.share * (size_t)omp_get_max_threads() +
+            (room.carried + room.partial) * (size_t)segments * (size_t)r->heads) *
+           sizeof(float);
+}
+
+static void recur(struct kernels *k, struct buffer *o, struct buffer *states,
+                  const struct buffer *qkv, const struct buffer *gates, const struct recurrence *r,
+                  int segments, int queries, int keys)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    size_t heads = (size_t)r->heads, dv = (size_t)r->value_size;
+    struct room room = room_of(k, r, states != NULL, 0, keys);
+    float *scratch = cpu_scratch(k, room_bytes(room, r, segments), "a recurrence");
+    if (!scratch)
+        return;
+#pragma omp parallel for schedule(dynamic)
+    for (size_t task = 0; task < (size_t)segments * heads; task++) {
+        size_t g = task / heads, h = task % heads;
+        struct recurrence_task t = task_of(r, states, qkv, gates, g, h, queries, keys);
+        t.o = (float *)o->data + g * (size_t)queries * t.o_stride + h * dv;
+        t.scratch = scratch + room.share * (size_t)omp_get_thread_num();
+        (states ? v->recur : v->recur_last)(&t);
+    }
+}
+
+/* The queries and keys of d_qkv in a span, from partial [segments, heads, RECURRENCE_SPAN, query |
+ * key]: sums over the heads of a group. */
+static void sum_groups(const struct vector_kernels *v, float *d_qkv, const float *partial,
+                       const struct recurrence *r, size_t segments, size_t keys, size_t span)
+{
+    size_t dk = (size_t)r->key_size, heads = (size_t)r->heads, key_heads = (size_t)r->key_heads,
+           each = heads / key_heads, width = (size_t)recurrence_width(r),
+           rows = smaller(keys - span, RECURRENCE_SPAN);
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < segments * rows; i++) {
+        size_t g = i / rows, row = i % rows;
+        float *out = d_qkv + (g * keys + span + row) * width;
+        for (size_t h = 0; h < heads; h++) {
+            const float *in = partial + ((g * heads + h) * RECURRENCE_SPAN + row) * 2 * dk;
+            float *d_query = out + h / each * dk, *d_key = d_query + key_heads * dk;
+            if (h % each == 0) {
+                memcpy(d_query, in, dk * sizeof *in);
+                memcpy(d_key, in + dk, dk * sizeof *in);
+            } else {
+                v->add(d_query, in, dk);
+                v->add(d_key, in + dk, dk);
+            }
+        }
+    }
+}
+
+static void recur_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer *d_gates,
+                          const struct buffer *d_o, const struct buffer *states,
+                          const struct buffer *qkv, const struct buffer *gates,
+                          const struct recurrence *r, int segments, int queries, int keys)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    size_t heads = (size_t)r->heads, dk = (size_t)r->key_size, dv = (size_t)r->value_size,
+           n = (size_t)keys, all = (size_t)segments * heads,
+           spans = (n + RECURRENCE_SPAN - 1) / RECURRENCE_SPAN;
+    struct room room = room_of(k, r, states != NULL, 1, keys);
+    float *scratch = cpu_scratch(k, room_bytes(room, r, segments), "a recurrence"), *carried,
+          *partial;
+    if (!scratch)
+        return;
+    carried = scratch + room.share * (size_t)omp_get_max_threads();
+    partial = room.partial ? carried + room.carried * all : NULL;
+    memset(carried, 0, room.carried * all * sizeof *carried);
+    for (size_t i = 0; i < spans; i++) {
+        size_t span = (states ? spans - 1 - i : i) * RECURRENCE_SPAN;
+#pragma omp parallel for schedule(dynamic)
+        for (size_t task = 0; task < all; task++) {
+            size_t g = task / heads, h = task % heads;
+            struct recurrence_task t = task_of(r, states, qkv, gates, g, h, queries, keys);
+            float *rows = (float *)d_qkv->data + g * n * t.stride;
+            t.d_o = (const float *)d_o->data + g * (size_t)queries * t.o_stride + h * dv;
+            t.d_stride = partial ? 2 * dk : t.stride;
+            t.d_query = partial ? partial + task * room.partial : rows + span * t.stride + h * dk;
+            t.d_key = t.d_query + (partial ? dk : heads * dk);
+            t.d_value = rows + 2 * (size_t)r->key_heads * dk + h * dv;
+            t.d_log_decay = (float *)d_gates->data + g * n * t.gate_stride + h;
+            t.d_step = t.d_log_decay + heads;
+            t.carried = carried + task * room.carried;
+            t.scratch = scratch + room.share * (size_t)omp_get_thread_num();
+            if (!states && i == 0)
+                v->recur_last_begin(&t);
+            (states ? v->recur_reverse : v->recur_last_reverse)(&t, span);
+        }
+        if (partial)
+            sum_groups(v, d_qkv->data, partial, r, (size_t)segments, n, span);
+    }
+}
+
+static size_t recurrence_bytes(struct kernels *k, const struct recurrence *r, int segments,
+                               int keys, int stateless)
+{
+    size_t forward = room_bytes(room_of(k, r, !stateless, 0, keys), r, segments),
+           reverse = room_bytes(room_of(k, r, !stateless, 1, keys), r, segments);
+    return forward > reverse ? forward : reverse;
+}
+
+void cpu_fill_recurrence(struct kernels *k)
+{
+    k->recur = recur;
+    k->recur_reverse = recur_reverse;
+    k->recurrence_bytes = recurrence_bytes;
+}

@@ -1,0 +1,271 @@
+/* A chunk of a recurrence: CHUNK rows of one head, as matrix products (Dao, Gu 2024; Yang, Kautz,
+ * Hatamizadeh 2024). With b_i the sum of the chunk's log decays up to row i, and S the state before
+ * it:
+ *     G_ij = e^(b_i - b_j), j <= i          P = (Q K^T) * G          L = -(K K^T) * G, j < i
+ *     additive: N = step * V      delta: E = V - e^b (K S) + L N,  N = step * E, row after row
+ *     O = e^b (Q S) + P N         S' = e^(b_C) S + (e^(b_C - b) K)^T N
+ * Chunks begin at row 0 of the segment, so what a row gives does not depend on what follows it.
+ * Decays are summed in double. Exponentials are taken of their differences, which are never above
+ * 0, and nothing is divided by any.
+ *
+ * G is kept times 2^60, for gradients of log decays: those of a strong decay are as small as it,
+ * and parts of theirs that count are below the smallest float. */
+#ifndef REACH_KERNELS_CPU_VECTOR_RECURRENCE_H
+#define REACH_KERNELS_CPU_VECTOR_RECURRENCE_H
+
+#define PRODUCT_FLOATS
+
+#include "kernels/cpu/vector/functions.h"
+#include "kernels/cpu/vector/kernels.h"
+#include "kernels/cpu/vector/product.h"
+
+enum { CHUNK = 64, CHUNK_LD = CHUNK + 16, CHUNKS = RECURRENCE_SPAN / CHUNK };
+_Static_assert(CHUNK % PANEL == 0, "chunks are whole panels");
+_Static_assert((int)CHUNKS *(int)CHUNK == (int)RECURRENCE_SPAN, "spans are whole chunks");
+
+/* The arrays of a chunk that both directions use; [CHUNK, CHUNK] with rows CHUNK_LD apart. */
+struct chunk {
+    const struct recurrence_task *task;
+    size_t first; /* row of the segment */
+    int rows;
+    size_t ld, value_ld; /* of key_size and value_size columns */
+    float *before, *after; /* [CHUNK]: e^b, e^(b_C - b) */
+    float *far_before, *far_after; /* the same times 2^60 */
+    float *decay; /* G times 2^60 */
+    float *score; /* P: zeros above the diagonal, as of G */
+    float *query, *key; /* [CHUNK, ld] */
+    float *key_t; /* [key_size, CHUNK_LD] */
+    float *faded; /* [CHUNK, value_ld]: rows of N scaled */
+};
+
+/* The next `count` floats after *at, a whole number of cache lines. base NULL: counts only. */
+INLINE float *recurrence_take(float *base, size_t *at, size_t count)
+{
+    float *p = base ? base + *at : NULL;
+    *at += round_up(count, 16);
+    return p;
+}
+
+INLINE size_t chunk_layout(struct chunk *c, float *base, int key_size, int value_size)
+{
+    size_t at = 0, square = (size_t)CHUNK * CHUNK_LD;
+    *c = (struct chunk){.ld = row_ld(key_size), .value_ld = row_ld(value_size)};
+    c->before = recurrence_take(base, &at, CHUNK);
+    c->after = recurrence_take(base, &at, CHUNK);
+    c->far_before = recurrence_take(base, &at, CHUNK);
+    c->far_after = recurrence_take(base, &at, CHUNK);
+    c->decay = recurrence_take(base, &at, square);
+    c->score = recurrence_take(base, &at, square);
+    c->query = recurrence_take(base, &at, CHUNK * c->ld);
+    c->key = recurrence_take(base, &at, CHUNK * c->ld);
+    c->key_t = recurrence_take(base, &at, (size_t)key_size * CHUNK_LD);
+    c->faded = recurrence_take(base, &at, CHUNK * c->value_ld);
+    return at;
+}
+
+/* out[rows, ld] = factor x, rows `stride` apart; zeros after the end of a row. */
+INLINE void chunk_copy(float *out, size_t ld, const float *x, size_t stride, int rows, int columns,
+                       float factor)
+{
+    for (int r = 0; r < rows; r++) {
+        float *to = out + (size_t)r * ld;
+        const float *from = x + (size_t)r * stride;
+        for (int c = 0; c < columns; c++)
+            to[c] = factor * from[c];
+        memset(to + columns, 0, (ld - (size_t)columns) * sizeof(float));
+    }
+}
+
+/* out[columns, out_ld] = x[rows, ld]^T, its rows ended with zeros to whole vectors. */
+INLINE void chunk_transpose(float *out, size_t out_ld, const float *x, size_t ld, int rows,
+                            int columns)
+{
+    for (int r0 = 0; r0 < rows; r0 += 16)
+        for (int c = 0; c < columns; c++)
+            for (int r = r0; r < r0 + 16; r++)
+                out[(size_t)c * out_ld + (size_t)r] = r < rows ? x[(size_t)r * ld + (size_t)c] : 0;
+}
+
+/* x[rows, ld] *= factor[rows] */
+INLINE void chunk_scale(float *x, size_t ld, const float *factor, int rows, int columns)
+{
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < columns; c++)
+            x[(size_t)r * ld + (size_t)c] *= factor[r];
+}
+
+/* C (+)= A B and A^T B of floats; see product(). */
+__attribute__((unused)) static void multiply(float *c, size_t ldc, const float *a, size_t lda,
+                                             const float *b, size_t ldb, int m, int n, int depth,
+                                             int accumulate, enum product_mask mask)
+{
+    product(c, ldc, a, lda, b, PANEL, ldb, m, n, depth, accumulate, 0, mask, 0);
+}
+
+__attribute__((unused)) static void multiply_transposed(float *c, size_t ldc, const float *a,
+                                                        size_t lda, const float *b, size_t ldb,
+                                                        int m, int n, int depth, int accumulate,
+                                                        enum product_mask mask)
+{
+    product(c, ldc, a, lda, b, PANEL, ldb, m, n, depth, accumulate, 1, mask, 0);
+}
+
+static const float NEAR = 0x1p-60f;
+
+/* 2^60 e^x to float's accuracy of numbers x <= 0 in double. */
+INLINE v_float exp_far(v_double low, v_double high)
+{
+    const v_double shift = v_all_double(41.588830833596718565); /* 60 ln 2 */
+    low += shift;
+    high += shift;
+    v_float x = v_narrow(low, high), rest = v_narrow(low - v_low(x), high - v_high(x)),
+            e = v_exp(x);
+    return v_fma(e, rest, e);
+}
+
+/* Zeros above the diagonal; with `strict`, on it too. */
+INLINE void chunk_clear(float *x, int rows, int strict)
+{
+    for (int r = 0; r < rows; r++)
+        memset(x + r * CHUNK_LD + r + !strict, 0, (size_t)(CHUNK - r - !strict) * sizeof(float));
+}
+
+/* factor decay * x, zero where decay is. out may be x. */
+INLINE void chunk_weigh(float *out, const float *x, const float *decay, float factor, int rows,
+                        int strict)
+{
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c <= r; c += WIDTH) {
+            int at = r * CHUNK_LD + c;
+            v_store(out + at, factor * (v_load(x + at) * v_load(decay + at)));
+        }
+    chunk_clear(out, rows, strict);
+}
+
+/* Loads the keys and the decays of the chunk at row `first`. */
+INLINE void chunk_begin(struct chunk *c, const struct recurrence_task *t, size_t first)
+{
+    double sum[CHUNK], total = 0;
+    size_t left = (size_t)t->keys - first;
+    c->task = t;
+    c->first = first;
+    c->rows = left < CHUNK ? (int)left : CHUNK;
+    for (int i = 0; i < CHUNK; i++) {
+        double l = i < c->rows ? t->log_decay[(first + (size_t)i) * t->gate_stride] : 0;
+        total += l < -1e6 ? -1e6 : l; /* either is 0 in the end, and sums remain finite */
+        sum[i] = total;
+    }
+    v_double end = v_all_double(total);
+    for (int i = 0; i < CHUNK; i += WIDTH) {
+        v_double low = v_load_double(sum + i), high = v_load_double(sum + i + WIDTH / 2);
+        v_float before = exp_far(low, high), after = exp_far(end - low, end - high);
+        v_store(c->far_before + i, before);
+        v_store(c->far_after + i, after);
+        v_store(c->before + i, NEAR * before);
+        v_store(c->after + i, NEAR * after);
+    }
+    for (int r = 0; r < c->rows; r++) {
+        v_double own = v_all_double(sum[r]);
+        for (int i = 0; i <= r; i += WIDTH)
+            v_store(c->decay + r * CHUNK_LD + i, exp_far(own - v_load_double(sum + i),
+                                                         own - v_load_double(sum + i + WIDTH / 2)));
+    }
+    chunk_clear(c->decay, c->rows, 0);
+    chunk_copy(c->key, c->ld, t->key + first * t->stride, t->stride, c->rows, t->key_size, 1);
+}
+
+INLINE const float *chunk_value(const struct chunk *c, int row)
+{
+    return c->task->value + (c->first + (size_t)row) * c->task->stride;
+}
+
+INLINE float chunk_step(const struct chunk *c, int row)
+{
+    return c->task->step[(c->first + (size_t)row) * c->task->gate_stride];
+}
+
+/* Queries, and P; key_t is set. far: 2^60 P, or NULL. */
+INLINE void chunk_read(struct chunk *c, float *far)
+{
+    const struct recurrence_task *t = c->task;
+    chunk_copy(c->query, c->ld, t->query + c->first * t->stride, t->stride, c->rows, t->key_size,
+               1);
+    multiply(c->score, CHUNK_LD, c->query, c->ld, c->key_t, CHUNK_LD, c->rows, c->rows, t->key_size,
+             0, MASK_RESULT);
+    if (far)
+        chunk_weigh(far, c->score, c->decay, 1, c->rows, 0);
+    chunk_weigh(c->score, c->score, c->decay, NEAR, c->rows, 0);
+}
+
+/* N[CHUNK, value_ld] = step * V */
+INLINE void chunk_write(const struct chunk *c, float *written)
+{
+    for (int r = 0; r < c->rows; r++)
+        chunk_copy(written + (size_t)r * c->value_ld, c->value_ld, chunk_value(c, r), 0, 1,
+                   c->task->value_size, chunk_step(c, r));
+}
+
+/* The delta rule: L in erase[CHUNK, CHUNK_LD], E and N [CHUNK, value_ld], from the state; key_t is
+ * set. far: 2^60 L, or NULL. */
+INLINE void chunk_correct(const struct chunk *c, const float *state, float *erase, float *far,
+                          float *error, float *written)
+{
+    enum { BLOCK = 16 };
+    const struct recurrence_task *t = c->task;
+    size_t ld = c->value_ld;
+    int n = c->rows, dv = t->value_size;
+    multiply(erase, CHUNK_LD, c->key, c->ld, c->key_t, CHUNK_LD, n, n, t->key_size, 0, MASK_RESULT);
+    if (far)
+        chunk_weigh(far, erase, c->decay, -1, n, 1);
+    chunk_weigh(erase, erase, c->decay, -NEAR, n, 1);
+    multiply(error, ld, c->key, c->ld, state, ld, n, dv, t->key_size, 0, MASK_NONE);
+    for (int r = 0; r < n; r++) {
+        const float *value = chunk_value(c, r);
+        float *to = error + (size_t)r * ld;
+        for (int j = 0; j < dv; j++)
+            to[j] = value[j] - c->before[r] * to[j];
+    }
+    for (int r0 = 0; r0 < n; r0 += BLOCK) {
+        int end = r0 + BLOCK < n ? r0 + BLOCK : n;
+        if (r0)
+            multiply(error + (size_t)r0 * ld, ld, erase + r0 * CHUNK_LD, CHUNK_LD, written, ld,
+                     end - r0, dv, r0, 1, MASK_NONE);
+        for (int r = r0; r < end; r++) {
+            float *to = written + (size_t)r * ld, step = chunk_step(c, r);
+            for (int j = 0; j < dv; j += WIDTH)
+                v_store(to + j, step * v_load(error + (size_t)r * ld + j));
+            for (int i = r + 1; i < end; i++) {
+                float *left = error + (size_t)i * ld;
+                v_float factor = v_all(erase[i * CHUNK_LD + r]);
+                for (int j = 0; j < dv; j += WIDTH)
+                    v_store(left + j, v_fma(factor, v_load(to + j), v_load(left + j)));
+            }
+        }
+    }
+}
+
+/* The state [key_size, value_ld] after the chunk. */
+INLINE void chunk_advance(const struct chunk *c, float *state, const float *written)
+{
+    const struct recurrence_task *t = c->task;
+    size_t ld = c->value_ld;
+    float end = c->before[c->rows - 1];
+    for (int r = 0; r < c->rows; r++)
+        for (int j = 0; j < t->value_size; j += WIDTH)
+            v_store(c->faded + (size_t)r * ld + j,
+                    c->after[r] * v_load(written + (size_t)r * ld + j));
+    for (int r = 0; r < t->key_size; r++)
+        for (int j = 0; j < t->value_size; j += WIDTH)
+            v_store(state + (size_t)r * ld + j, end * v_load(state + (size_t)r * ld + j));
+    multiply_transposed(state, ld, c->key, c->ld, c->faded, ld, t->key_size, t->value_size, c->rows,
+                        1, MASK_NONE);
+}
+
+/* The kept state before row `row`, a multiple of RECURRENCE_SPAN, or after the last. */
+INLINE float *recurrence_state(const struct recurrence_task *t, size_t row)
+{
+    return t->states + (row + RECURRENCE_SPAN - 1) / RECURRENCE_SPAN * (size_t)t->key_size *
+                           (size_t)t->value_size;
+}
+
+#endif

@@ -1,0 +1,342 @@
+/* Recurrence of one head over one span, reverse; names as in recurrence.h. From the kept state
+ * before the span those before its chunks are made again. With X = scale dO and H the gradient of
+ * the state after the chunk:
+ *     dN = e^(b_C - b) (K H) + P^T X        additive: dV = step * dN
+ *     delta: dE = dN + L^T (step * dE), row before row, and dV = step * dE
+ *     dK = e^(b_C - b) (N H^T)
+ * O and E are both read from the state and the rows before, by rows Y = Q with the gradient X, and
+ * by Y = -K with X = dV. Each adds, with A = (X N^T) * G (for E below the diagonal),
+ *     dY += e^b (X S^T) + A K        dK += A^T Y        H' = e^(b_C) H + (e^b Y)^T X.
+ * The gradient of a log decay is the sum of what passes its row, products that are never
+ * subtracted again: from j < t to i >= t P_ij A_ij, from before the chunk to i, from j to after it,
+ * and from before to after. The shorter identity by q . dq - k . dk leaves the rounding of large
+ * terms where the true value is small. */
+#include "kernels/cpu/vector/recurrence.h"
+
+/* What is kept of each chunk of the span. */
+struct piece {
+    float *state; /* [key_size, value_ld], before it */
+    float *erase, *far, *error; /* delta: L, 2^60 L, E */
+    float *written; /* N */
+};
+
+struct reverse {
+    struct chunk chunk;
+    struct piece piece[CHUNKS];
+    float *adjoint; /* H [key_size, value_ld] */
+    float *turned; /* H^T, then S^T [value_size, ld] */
+    float *written_t; /* [value_size, CHUNK_LD] */
+    float *minus_key, *d_key, *d_row; /* [CHUNK, ld] */
+    float *d_read, *d_written; /* X of either kind [CHUNK, value_ld] */
+    float *far; /* 2^60 P [CHUNK, CHUNK_LD], as the next two */
+    float *weighed, *passing; /* A; of log decays the sum of P * A, times 2^60 as the next two */
+    double from[CHUNK], until[CHUNK]; /* what reaches after the chunk, and comes from before it */
+};
+
+static size_t layout(struct reverse *v, float *base, int key_size, int value_size)
+{
+    size_t at = chunk_layout(&v->chunk, base, key_size, value_size), ld = v->chunk.ld,
+           value_ld = v->chunk.value_ld, square = (size_t)CHUNK * CHUNK_LD;
+    for (int i = 0; i < CHUNKS; i++) {
+        v->piece[i].state = recurrence_take(base, &at, (size_t)key_size * value_ld);
+        v->piece[i].erase = recurrence_take(base, &at, square);
+        v->piece[i].far = recurrence_take(base, &at, square);
+        v->piece[i].error = recurrence_take(base, &at, CHUNK * value_ld);
+        v->piece[i].written = recurrence_take(base, &at, CHUNK * value_ld);
+    }
+    v->adjoint = recurrence_take(base, &at, (size_t)key_size * value_ld);
+    v->turned = recurrence_take(base, &at, (size_t)value_size * ld);
+    v->written_t = recurrence_take(base, &at, (size_t)value_size * CHUNK_LD);
+    v->minus_key = recurrence_take(base, &at, CHUNK * ld);
+    v->d_key = recurrence_take(base, &at, CHUNK * ld);
+    v->d_row = recurrence_take(base, &at, CHUNK * ld);
+    v->d_read = recurrence_take(base, &at, CHUNK * value_ld);
+    v->d_written = recurrence_take(base, &at, CHUNK * value_ld);
+    v->far = recurrence_take(base, &at, square);
+    v->weighed = recurrence_take(base, &at, square);
+    v->passing = recurrence_take(base, &at, square);
+    return at;
+}
+
+/* Gradients of rows that nothing reads. */
+static void no_gradients(const struct reverse *v, size_t span)
+{
+    const struct recurrence_task *t = v->chunk.task;
+    for (int r = 0; r < v->chunk.rows; r++) {
+        size_t row = v->chunk.first + (size_t)r, at = (row - span) * t->d_stride;
+        memset(t->d_query + at, 0, (size_t)t->key_size * sizeof(float));
+        memset(t->d_key + at, 0, (size_t)t->key_size * sizeof(float));
+        memset(t->d_value + row * t->stride, 0, (size_t)t->value_size * sizeof(float));
+        t->d_log_decay[row * t->gate_stride] = t->d_step[row * t->gate_stride] = 0;
+    }
+}
+
+/* dE from dN in place. */
+static void correct_reverse(const struct reverse *v, const struct piece *p)
+{
+    enum { BLOCK = 16 };
+    const struct chunk *c = &v->chunk;
+    size_t ld = c->value_ld;
+    int n = c->rows, dv = c->task->value_size;
+    float *d = v->d_written, *scaled = c->faded; /* dE, step * dE */
+    for (int r0 = (n - 1) / BLOCK * BLOCK; r0 >= 0; r0 -= BLOCK) {
+        int end = r0 + BLOCK < n ? r0 + BLOCK : n;
+        if (end < n)
+            multiply_transposed(d + (size_t)r0 * ld, ld, p->erase + end * CHUNK_LD + r0, CHUNK_LD,
+                                scaled + (size_t)end * ld, ld, end - r0, dv, n - end, 1, MASK_NONE);
+        for (int r = end; r-- > r0;) {
+            float *from = scaled + (size_t)r * ld, step = chunk_step(c, r);
+            for (int j = 0; j < dv; j += WIDTH)
+                v_store(from + j, step * v_load(d + (size_t)r * ld + j));
+            for (int i = r0; i < r; i++) {
+                float *to = d + (size_t)i * ld;
+                v_float factor = v_all(p->erase[r * CHUNK_LD + i]);
+                for (int j = 0; j < dv; j += WIDTH)
+                    v_store(to + j, v_fma(factor, v_load(from + j), v_load(to + j)));
+            }
+        }
+    }
+}
+
+/* dN, and of it the gradients of values and steps; then d_written is step * dN. */
+static void write_reverse(const struct reverse *v, const struct piece *p, int read, int passed)
+{
+    const struct chunk *c = &v->chunk;
+    const struct recurrence_task *t = c->task;
+    size_t ld = c->value_ld, before = (size_t)(t->keys - t->queries);
+    int n = c->rows, dv = t->value_size;
+    float *d = v->d_written;
+    if (passed) {
+        multiply(d, ld, c->key, c->ld, v->adjoint, ld, n, dv, t->key_size, 0, MASK_NONE);
+        chunk_scale(d, ld, c->after, n, dv);
+    } else {
+        memset(d, 0, (size_t)n * ld * sizeof(float));
+    }
+    if (read)
+        multiply_transposed(d, ld, c->score, CHUNK_LD, v->d_read, ld, n, dv, n, 1, MASK_LEFT_T);
+    if (t->delta)
+        correct_reverse(v, p);
+    for (int r = 0; r < n; r++) {
+        size_t row = c->first + (size_t)r;
+        const float *d_o = row < before ? NULL : t->d_o + (row - before) * t->o_stride,
+                    *factor = t->delta ? p->error + (size_t)r * ld : chunk_value(c, r);
+        float *from = d + (size_t)r * ld, *to = t->d_value + row * t->stride,
+              step = chunk_step(c, r);
+        t->d_step[row * t->gate_stride] = dot_span(from, factor, (size_t)dv);
+        for (int j = 0; j < dv; j++) {
+            from[j] *= step;
+            to[j] = from[j] + (d_o ? t->skip * d_o[j] : 0);
+        }
+    }
+}
+
+/* One kind of reading: d_row = dY, and what it adds to d_key. far: 2^60 times P, or L. */
+static void read_reverse(struct reverse *v, const float *far, const float *y, const float *x,
+                         int strict)
+{
+    const struct chunk *c = &v->chunk;
+    size_t ld = c->ld;
+    int n = c->rows, dk = c->task->key_size, dv = c->task->value_size;
+    multiply(v->weighed, CHUNK_LD, x, c->value_ld, v->written_t, CHUNK_LD, n, n, dv, 0,
+             MASK_RESULT);
+    for (int r = 0; r < n; r++)
+        for (int j = 0; j <= r; j += WIDTH) {
+            int at = r * CHUNK_LD + j;
+            v_store(v->passing + at,
+                    v_fma(v_load(far + at), v_load(v->weighed + at), v_load(v->passing + at)));
+        }
+    chunk_weigh(v->weighed, v->weighed, c->decay, NEAR, n, strict);
+    multiply(v->d_row, ld, x, c->value_ld, v->turned, ld, n, dk, dv, 0, MASK_NONE);
+    for (int r = 0; r < n; r++)
+        v->until[r] += (double)c->far_before[r] *
+                       dot_span(y + (size_t)r * ld, v->d_row + (size_t)r * ld, (size_t)dk);
+    chunk_scale(v->d_row, ld, c->before, n, dk);
+    multiply(v->d_row, ld, v->weighed, CHUNK_LD, c->key, ld, n, dk, n, 1, MASK_LEFT);
+    multiply_transposed(v->d_key, ld, v->weighed, CHUNK_LD, y, ld, n, dk, n, 1, MASK_LEFT_T);
+}
+
+/* d_log_decay of the chunk's rows; through: what passes all of it. */
+static void decay_reverse(const struct reverse *v, double through)
+{
+    const struct chunk *c = &v->chunk;
+    const struct recurrence_task *t = c->task;
+    float column[CHUNK] = {0}; /* sum over the rows so far of P * A */
+    double from[CHUNK], until = 0;
+    for (int r = 0; r < c->rows; r++)
+        from[r] = r ? from[r - 1] + v->from[r - 1] : 0;
+    for (int r = c->rows; r-- > 0;) {
+        v_double low = {0}, high = {0};
+        for (int j = 0; j < r; j += WIDTH)
+            v_store(column + j, v_load(column + j) + v_load(v->passing + r * CHUNK_LD + j));
+        column[r] = 0;
+        for (int j = 0; j < r; j += WIDTH) {
+            low += v_low(v_load(column + j));
+            high += v_high(v_load(column + j));
+        }
+        until += v->until[r];
+        t->d_log_decay[(c->first + (size_t)r) * t->gate_stride] =
+            (float)(NEAR * (v_sum_double(low + high) + from[r] + until + through));
+    }
+}
+
+static int is_zero(const float *x, size_t ld, int rows, int columns)
+{
+    v_int found = {0};
+    for (int r = 0; r < rows; r++)
+        for (int j = 0; j < columns; j += WIDTH)
+            found |= v_load(x + (size_t)r * ld + j) != 0.0f;
+    for (int i = 0; i < WIDTH; i++)
+        if (found[i])
+            return 0;
+    return 1;
+}
+
+/* H before the chunk; scales X of either kind. */
+static void pass_adjoint(const struct reverse *v, int read)
+{
+    const struct chunk *c = &v->chunk;
+    size_t ld = c->value_ld;
+    int n = c->rows, dk = c->task->key_size, dv = c->task->value_size;
+    float end = c->before[n - 1];
+    for (int r = 0; r < dk; r++)
+        for (int j = 0; j < dv; j += WIDTH)
+            v_store(v->adjoint + (size_t)r * ld + j, end * v_load(v->adjoint + (size_t)r * ld + j));
+    if (read) {
+        chunk_scale(v->d_read, ld, c->before, n, dv);
+        multiply_transposed(v->adjoint, ld, c->query, c->ld, v->d_read, ld, dk, dv, n, 1,
+                            MASK_NONE);
+    }
+    if (c->task->delta) {
+        chunk_scale(v->d_written, ld, c->before, n, dv);
+        multiply_transposed(v->adjoint, ld, v->minus_key, c->ld, v->d_written, ld, dk, dv, n, 1,
+                            MASK_NONE);
+    }
+}
+
+/* X of the rows that are read, zeros elsewhere. */
+static void load_d_read(const struct reverse *v)
+{
+    const struct chunk *c = &v->chunk;
+    const struct recurrence_task *t = c->task;
+    size_t before = (size_t)(t->keys - t->queries);
+    for (int r = 0; r < c->rows; r++) {
+        size_t row = c->first + (size_t)r;
+        float *x = v->d_read + (size_t)r * c->value_ld;
+        if (row < before)
+            memset(x, 0, c->value_ld * sizeof(float));
+        else
+            chunk_copy(x, c->value_ld, t->d_o + (row - before) * t->o_stride, 0, 1, t->value_size,
+                       t->scale);
+    }
+}
+
+/* d_key of what passes to later chunks, and what of log decays does. */
+static double pass_reverse(struct reverse *v, const struct piece *p, int passed)
+{
+    const struct chunk *c = &v->chunk;
+    size_t ld = c->ld, value_ld = c->value_ld;
+    int n = c->rows, dk = c->task->key_size, dv = c->task->value_size;
+    double through = 0;
+    if (!passed) {
+        memset(v->d_key, 0, (size_t)n * ld * sizeof(float));
+        memset(v->from, 0, sizeof v->from);
+        return 0;
+    }
+    chunk_transpose(v->turned, ld, v->adjoint, value_ld, dk, dv);
+    multiply(v->d_key, ld, p->written, value_ld, v->turned, ld, n, dk, dv, 0, MASK_NONE);
+    for (int r = 0; r < n; r++)
+        v->from[r] = (double)c->far_after[r] *
+                     dot_span(c->key + (size_t)r * ld, v->d_key + (size_t)r * ld, (size_t)dk);
+    chunk_scale(v->d_key, ld, c->after, n, dk);
+    for (int r = 0; r < dk; r++)
+        through += dot_span(v->adjoint + (size_t)r * value_ld, p->state + (size_t)r * value_ld,
+                            (size_t)dv);
+    return c->far_before[n - 1] * through;
+}
+
+static void chunk_reverse(struct reverse *v, const struct piece *p, size_t span)
+{
+    struct chunk *c = &v->chunk;
+    const struct recurrence_task *t = c->task;
+    size_t ld = c->ld, size = (size_t)t->key_size * sizeof(float);
+    int n = c->rows, dk = t->key_size, dv = t->value_size,
+        read = c->first + (size_t)n > (size_t)(t->keys - t->queries),
+        passed = !is_zero(v->adjoint, c->value_ld, dk, dv);
+    double through;
+    if (!read && !passed) {
+        no_gradients(v, span);
+        return;
+    }
+    if (read) {
+        load_d_read(v);
+        chunk_transpose(c->key_t, CHUNK_LD, c->key, ld, n, dk);
+        chunk_read(c, v->far);
+    }
+    write_reverse(v, p, read, passed);
+    through = pass_reverse(v, p, passed);
+    chunk_transpose(v->written_t, CHUNK_LD, p->written, c->value_ld, n, dv);
+    chunk_transpose(v->turned, ld, p->state, c->value_ld, dk, dv);
+    memset(v->until, 0, sizeof v->until);
+    memset(v->passing, 0, (size_t)n * CHUNK_LD * sizeof(float));
+    if (t->delta) {
+        chunk_copy(v->minus_key, ld, c->key, ld, n, dk, -1);
+        read_reverse(v, p->far, v->minus_key, v->d_written, 1);
+        for (int r = 0; r < n; r++)
+            for (int j = 0; j < dk; j += WIDTH) {
+                size_t at = (size_t)r * ld + (size_t)j;
+                v_store(v->d_key + at, v_load(v->d_key + at) - v_load(v->d_row + at));
+            }
+    }
+    if (read)
+        read_reverse(v, v->far, c->query, v->d_read, 0);
+    for (int r = 0; r < n; r++) {
+        size_t at = (c->first + (size_t)r - span) * t->d_stride;
+        if (read)
+            memcpy(t->d_query + at, v->d_row + (size_t)r * ld, size);
+        else
+            memset(t->d_query + at, 0, size);
+        memcpy(t->d_key + at, v->d_key + (size_t)r * ld, size);
+    }
+    decay_reverse(v, through);
+    pass_adjoint(v, read);
+}
+
+void recur_reverse_span(const struct recurrence_task *t, size_t span)
+{
+    struct reverse v;
+    struct chunk *c = &v.chunk;
+    layout(&v, t->scratch, t->key_size, t->value_size);
+    size_t dv = (size_t)t->value_size, ld = c->value_ld,
+           end = smaller(span + RECURRENCE_SPAN, (size_t)t->keys);
+    unsigned mode = denormals_off();
+    chunk_copy(v.adjoint, ld, t->carried, dv, t->key_size, t->value_size, 1);
+    chunk_copy(v.piece[0].state, ld, recurrence_state(t, span), dv, t->key_size, t->value_size, 1);
+    for (size_t first = span; first < end; first += CHUNK) {
+        struct piece *p = &v.piece[(first - span) / CHUNK];
+        chunk_begin(c, t, first);
+        if (t->delta) {
+            chunk_transpose(c->key_t, CHUNK_LD, c->key, c->ld, c->rows, t->key_size);
+            chunk_correct(c, p->state, p->erase, p->far, p->error, p->written);
+        } else {
+            chunk_write(c, p->written);
+        }
+        if (first + CHUNK < end) {
+            memcpy(p[1].state, p->state, (size_t)t->key_size * ld * sizeof(float));
+            chunk_advance(c, p[1].state, p->written);
+        }
+    }
+    for (size_t i = (end - span + CHUNK - 1) / CHUNK; i-- > 0;) {
+        if (span + i * CHUNK != c->first)
+            chunk_begin(c, t, span + i * CHUNK);
+        chunk_reverse(&v, &v.piece[i], span);
+    }
+    for (int i = 0; i < t->key_size; i++)
+        memcpy(t->carried + (size_t)i * dv, v.adjoint + (size_t)i * ld, dv * sizeof(float));
+    denormals_restore(mode);
+}
+
+size_t recur_reverse_span_floats(int key_size, int value_size)
+{
+    struct reverse v;
+    return layout(&v, NULL, key_size, value_size);
+}
