@@ -37,7 +37,7 @@ static int run_and_show(struct call *c, struct erf_run *r, struct error *e)
     if (erf_run(r, e) != 0 || show(c, r, e) != 0)
         return -1;
     terminal_sum_up(&c->terminal);
-    return 0;
+    return erf_fail_unread(r, e);
 }
 
 int erf_call(struct call *c, struct error *e)

@@ -173,6 +173,52 @@ static void spoiled_weights_name_the_layer(void **state)
     assert_false(exists(at("x")));
 }
 
+/* Of several checkpoints one that is cut off is left out, which is told before the work and is the
+ * error after it; the others' results are those of a run without it. */
+static void broken_checkpoints_are_left_out(void **state)
+{
+    struct outcome o;
+
+    (void)state;
+    assert_int_equal(mkdir(at("steps"), 0777), 0);
+    for (int step = 10; step <= 40; step += 10)
+        if (tiny_checkpoint(at("steps/checkpoint-%d", step), &(struct tiny){.seed = step}) != 0)
+            fail_msg("checkpoint-%d", step);
+    assert_int_equal(truncate(at("steps/checkpoint-40/model.safetensors"), 2000), 0);
+    assert_int_equal(unlink(at("steps/checkpoint-20/config.json")), 0);
+    o = reach("erf steps/checkpoint-10 steps/checkpoint-20 steps/checkpoint-30 "
+              "steps/checkpoint-40 --text text --length 64 --segments 3 -o left-out");
+    if (o.status != 1 || !strstr(o.out, "checkpoint-30 ") || strstr(o.out, "checkpoint-40") ||
+        strstr(o.out, "checkpoint-20") || !strstr(o.err, "checkpoint-40/model.safetensors: ") ||
+        !strstr(o.err, "(it is left out)\n") ||
+        !strstr(o.err, "\nreach erf: 2 of 4 models could not be read and were left out: "
+                       "steps/checkpoint-20, steps/checkpoint-40\n"))
+        fail_msg("exit %d\n%s\n%s", o.status, o.out, o.err);
+    outcome_free(&o);
+    succeed("erf steps/checkpoint-10 steps/checkpoint-30 --text text --length 64 --segments 3 "
+            "--quiet -o others");
+    for (int i = 0; i < 2; i++) { /* all but the recorded commands */
+        const char *name = i ? "curve.csv" : "summary.csv";
+        char *one = slurp(at("left-out/%s", name), NULL),
+             *other = slurp(at("others/%s", name), NULL);
+
+        assert_string_equal(strstr(one, "\nmodel,"), strstr(other, "\nmodel,"));
+        free(one);
+        free(other);
+    }
+    o = reach("erf steps/checkpoint-10 steps/checkpoint-40 --text text --length 64 --segments 3 "
+              "--quiet --force -o left-out");
+    assert_int_equal(o.status, 1);
+    assert_string_equal(o.err, "reach erf: 1 of 2 models could not be read and was left out: "
+                               "steps/checkpoint-40\n");
+    outcome_free(&o);
+    expect("erf steps/checkpoint-40 steps/checkpoint-20 --text text --length 64 --quiet -o x", 1,
+           "checkpoint-20");
+    assert_false(exists(at("x")));
+    expect("erf steps/checkpoint-10 absent --text text --length 64 -o x", 1, "absent");
+    assert_false(exists(at("x"))); /* nothing is measured if a name is wrong */
+}
+
 static void folder_in_the_way(void **state)
 {
     (void)state;
@@ -468,6 +514,7 @@ int main(void)
         cmocka_unit_test(bad_input_is_named),
         cmocka_unit_test(closed_streams_stay_closed),
         cmocka_unit_test(spoiled_weights_name_the_layer),
+        cmocka_unit_test(broken_checkpoints_are_left_out),
         cmocka_unit_test(folder_in_the_way),
         cmocka_unit_test(results_agree_with_each_other),
         cmocka_unit_test(excluded_segments_are_counted),

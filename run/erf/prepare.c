@@ -8,20 +8,16 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* *taken: set if the model takes --train-length. */
-static int open_model(struct erf_model *m, const struct erf_options *o, int *taken,
-                      struct progress *p, struct error *e)
+static int set_model(struct erf_model *m, const struct erf_options *o, int *taken, struct error *e)
 {
-    struct decoder *d = m->decoder = model_open(m->argument->path, m->argument->adapter_path,
-                                                o->strict, p, e);
-
-    if (!d)
+    *taken |= model_take_length(m->decoder, o->train_length);
+    if (run_override(m->decoder, &o->encoding, e) != 0)
         return -1;
-    *taken |= model_take_length(d, o->train_length);
-    if (run_override(d, &o->encoding, e) != 0)
-        return -1;
-    return model_text_open(&m->text, d, m->argument->path, o->text.count > 0, &o->reading, e);
+    return model_text_open(&m->text, m->decoder, m->argument->path, o->text.count > 0, &o->reading,
+                           e);
 }
 
 /* Keeps the segments of this shard. */
@@ -177,6 +173,56 @@ static int lay_out(struct erf_run *r, struct error *e)
     return 0;
 }
 
+/* Opens the models. One of several that cannot be read, such as a checkpoint that is still being
+ * written, is left out, which is told; if none can be, the first one's message is the error. */
+static int open_models(struct erf_run *r, int *taken, struct error *e)
+{
+    size_t given = r->count;
+    struct error first;
+
+    r->count = 0;
+    for (size_t i = 0; i < given; i++) {
+        struct erf_model *m = &r->models[r->count];
+
+        m->argument = &r->arguments[i];
+        m->out = &r->result.models[r->count];
+        m->decoder = model_open(m->argument->path, m->argument->adapter_path, r->options->strict,
+                                r->progress, e);
+        if (m->decoder && (!r->options->verify || verify_model(m, r->progress, e) == 0)) {
+            r->count++;
+            if (set_model(m, r->options, taken, e) != 0)
+                return -1;
+            continue;
+        }
+        decoder_close(m->decoder);
+        *m = (struct erf_model){0};
+        if (given == 1 || access(r->arguments[i].path, F_OK) != 0) /* a wrong name */
+            return -1;
+        progress_message(r->progress, "%s (it is left out)", e->text);
+        if (!r->unread_count)
+            first = *e;
+        r->unread[r->unread_count++] = &r->arguments[i];
+    }
+    r->result.model_count = r->count;
+    if (!r->count)
+        *e = first;
+    return r->count ? 0 : -1;
+}
+
+int erf_fail_unread(const struct erf_run *r, struct error *e)
+{
+    char names[sizeof e->text] = "";
+    size_t used = 0;
+
+    if (!r->unread_count)
+        return 0;
+    for (size_t i = 0; i < r->unread_count && used < sizeof names - 1; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                                 r->unread[i]->path);
+    return fail(e, "%zu of %zu models could not be read and %s left out: %s", r->unread_count,
+                r->unread_count + r->count, r->unread_count == 1 ? "was" : "were", names);
+}
+
 int erf_prepare(struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
@@ -185,18 +231,13 @@ int erf_prepare(struct erf_run *r, struct error *e)
 
     r->models = calloc(r->count, sizeof *r->models);
     r->result.models = calloc(r->count, sizeof *r->result.models);
-    if (!r->models || !r->result.models) {
+    r->unread = calloc(r->count, sizeof *r->unread);
+    if (!r->models || !r->result.models || !r->unread) {
         fail(e, "out of memory for the run");
         goto end;
     }
-    r->result.model_count = r->count;
-    for (size_t i = 0; i < r->count; i++) {
-        r->models[i].argument = &r->arguments[i];
-        r->models[i].out = &r->result.models[i];
-        if (open_model(&r->models[i], o, &taken, r->progress, e) != 0 ||
-            (o->verify && verify_model(&r->models[i], r->progress, e) != 0))
-            goto end;
-    }
+    if (open_models(r, &taken, e) != 0)
+        goto end;
     if (!taken) {
         models_refuse_length(e);
         goto end;
@@ -208,7 +249,7 @@ int erf_prepare(struct erf_run *r, struct error *e)
         if (cut_segments(&r->models[i], o, &text, r->progress, e) != 0 ||
             keep_tokens(&r->models[i], e) != 0)
             goto end;
-        model_text_tell(&r->models[i].text, r->arguments[i].name, r->progress);
+        model_text_tell(&r->models[i].text, r->models[i].argument->name, r->progress);
         model_text_close(&r->models[i].text); /* only its segments are needed */
     }
     r->positions = r->models[0].segments.length - 1;

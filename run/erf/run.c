@@ -135,6 +135,7 @@ void erf_run_free(struct erf_run *r)
         measurements_close(m);
     }
     free(r->models);
+    free(r->unread);
     result_free(&r->result);
     if (r->kernels)
         r->kernels->close(r->kernels);

@@ -38,10 +38,12 @@ struct erf_run {
     const struct settings *settings; /* all options that can change a number */
     const char *command; /* as recorded */
     const struct model_argument *arguments; /* [count] */
-    size_t count;
+    size_t count; /* those that are measured once they are open */
     struct progress *progress;
     /* the run's own */
     struct erf_model *models;
+    const struct model_argument **unread; /* [unread_count] left out, as they could not be read */
+    size_t unread_count;
     size_t positions; /* L-1 */
     size_t target_count;
     struct journal_sizes sizes;
@@ -54,6 +56,8 @@ struct erf_run {
 /* Measures what the journal in the folder lacks, reduces it and writes the files of a result.
  * Afterwards r->result is set, and models stay open. 0, or -1. */
 int erf_run(struct erf_run *r, struct error *e) MUST_USE;
+/* Fails, with their names, if models were left out; the others are measured. */
+int erf_fail_unread(const struct erf_run *r, struct error *e) MUST_USE;
 /* Replaces erf_run on the other ranks (run/ranks.h): measures what rank 0 deals, and reports a
  * failure to rank 0. */
 int erf_serve(struct erf_run *r, struct error *e) MUST_USE;
