@@ -232,6 +232,7 @@ static void put_figures(FILE *f, const struct report_source *s, size_t *number)
         {"gain", "Targets for which a context is enough"},
         {"validation", "How the loss changes with other text before the last k tokens, over k and "
                        "over the gradient of that text"},
+        {"steps", "The field over the steps of training"},
         {"fields", "Theoretical fields"},
         {"bias", "Biases by distance"},
         {"matrix", "Biases, and the attention that they alone would give"},

@@ -5,6 +5,7 @@
 #include "io/order.h"
 #include "page/escape.h"
 #include "page/report.h"
+#include "run/steps.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -265,8 +266,45 @@ void report_tell(FILE *f, const struct report *table, const struct report_run *r
 
 /* ---- measured fields ---- */
 
+/* Over a training run, whose names state the steps: from its first step to its last. */
+static int put_training(FILE *f, const struct result *r)
+{
+    const struct result_model *last = &r->models[r->model_count - 1];
+    const struct erf_summary *from = &result_main(r->models)->summary,
+                             *to = &result_main(last)->summary;
+    const char **names = calloc(r->model_count, sizeof *names);
+    double *steps = calloc(r->model_count, sizeof *steps);
+    int rc = names && steps ? 0 : -1;
+
+    for (size_t i = 0; i < r->model_count && rc == 0; i++)
+        names[i] = r->models[i].name;
+    if (rc == 0 && r->model_count > 1 && from->segments > from->excluded &&
+        to->segments > to->excluded && steps_find(steps, names, r->model_count) == STEPS_STATED) {
+        struct erf_comparison change = erf_compare(r, last);
+        const struct erf_row *first = &from->rows[r->main_row], *end = &to->rows[r->main_row];
+
+        fprintf(
+            f,
+            "<p class=sentence>From step %.10g to step %.10g the ERF(%.10g) goes from %zu to %zu "
+            "of %zu tokens, a change of %+.0f",
+            steps[0], steps[r->model_count - 1], r->main_threshold, first->erf, end->erf,
+            r->length - 1, change.difference);
+        if (isfinite(change.lo))
+            fprintf(f, " (95 %% interval of pairs of segments: %+.0f to %+.0f)", change.lo,
+                    change.hi);
+        if (*change.note)
+            fprintf(f, ", %s", change.note);
+        fprintf(f, "; the perplexity from %.4g to %.4g.</p>\n", from->perplexity, to->perplexity);
+    }
+    free(names);
+    free(steps);
+    return rc;
+}
+
 static int put_sentences(FILE *f, const struct result *r)
 {
+    if (put_training(f, r) != 0)
+        return -1;
     for (size_t i = 0; i < r->model_count; i++) {
         const struct erf_summary *u = &result_main(&r->models[i])->summary;
         char *text = u->segments > u->excluded ? erf_sentence(r, &r->models[i]) : NULL;

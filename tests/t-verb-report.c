@@ -164,6 +164,36 @@ static void test_paired_change(void **state)
     free(page);
 }
 
+/* Of a training run: the field over its steps, and from the first to the last in a sentence. */
+static void test_training(void **state)
+{
+    struct csv_table rows;
+    char said[200], *page;
+    size_t row = 0;
+
+    (void)state;
+    succeed("erf step-100=m step-2k=n --text text --length 32 --segments 5 --bootstrap 50 --quiet "
+            "-o training");
+    rows = read_table(at("training/summary.csv"));
+    while (strcmp(cell(&rows, row, "threshold"), "0.99") != 0)
+        row++;
+    page = page_of("report training --force");
+    snprintf(said, sizeof said,
+             "<p class=sentence>From step 100 to step 2000 the ERF(0.99) goes from %s to %s of 31 "
+             "tokens, a change of %+.0f",
+             cell(&rows, row, "erf"), cell(&rows, row + rows.rows / 2, "erf"),
+             number(&rows, row + rows.rows / 2, "erf") - number(&rows, row, "erf"));
+    if (!strstr(page, said))
+        fail_msg("the page does not say %s", said);
+    assert_int_equal(has_gnuplot, strstr(page, "The field over the steps of training") != NULL);
+    assert_int_equal(count_of(page, "<figure>"), has_gnuplot ? 2 : 0);
+    csv_table_free(&rows);
+    free(page);
+    page = page_of("report run --force"); /* no steps */
+    assert_null(strstr(page, "From step"));
+    free(page);
+}
+
 /* The texts of explanations, whatever is in them; shades and shares are those of the file. */
 static void test_texts(void **state)
 {
@@ -404,6 +434,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds),
                                        cmocka_unit_test(test_numbers),
                                        cmocka_unit_test(test_paired_change),
+                                       cmocka_unit_test(test_training),
                                        cmocka_unit_test(test_texts),
                                        cmocka_unit_test(test_units),
                                        cmocka_unit_test(test_without_gnuplot),

@@ -4,6 +4,7 @@
 #include "run/plot/plot.h"
 #include "run/report/run.h"
 #include "run/results.h"
+#include "run/steps.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,11 +48,14 @@ static int take(struct report_run *r, struct report_source *s, const char *stem,
     return 0;
 }
 
-/* A table drawn as by `reach plot`; what it lacks is reported here. */
-static int draw_table(struct report_run *r, struct report_source *s, struct error *e)
+/* A table or a result drawn as by `reach plot`, with these figures or, NULL, all of its own; what
+ * it lacks is reported here. */
+static int draw_table(struct report_run *r, struct report_source *s, const char *figures,
+                      struct error *e)
 {
     struct plot_options o = {.results = {(const char *[]){s->file.path}, 1},
                              .folder = r->drawn_in,
+                             .figures = figures,
                              .formats = "svg",
                              .force = 1};
     struct progress quiet = {.say = progress_silent};
@@ -66,8 +70,28 @@ static int draw_table(struct report_run *r, struct report_source *s, struct erro
     return rc;
 }
 
+/* 1: its models are the steps of a training run; -1: out of memory. */
+static int has_steps(const struct result *r, struct error *e)
+{
+    const char **names = calloc(r->model_count + 1, sizeof *names);
+    double *steps = calloc(r->model_count + 1, sizeof *steps);
+    int found = -1;
+
+    for (size_t i = 0; names && i < r->model_count; i++)
+        names[i] = r->models[i].name;
+    if (names && steps)
+        found = r->model_count > 1 && steps_find(steps, names, r->model_count) == STEPS_STATED;
+    else
+        fail(e, "out of memory for the steps");
+    free(names);
+    free(steps);
+    return found;
+}
+
 int report_draw(struct report_run *r, struct report_source *s, struct error *e)
 {
+    int steps;
+
     switch (s->file.kind) {
     case REPORT_ERF:
         for (size_t i = 0; erf_figure(i); i++) {
@@ -77,7 +101,9 @@ int report_draw(struct report_run *r, struct report_source *s, struct error *e)
                 take(r, s, one->stem, erf_draw(one, r->drawn_in, "svg", &s->result, e), e) != 0)
                 return -1;
         }
-        return 0;
+        if ((steps = has_steps(&s->result, e)) > 0)
+            return draw_table(r, s, "steps", e);
+        return steps;
     case REPORT_TABLE:
     case REPORT_EXPLANATIONS:
     case REPORT_TARGETS: return 0; /* they need others, or have none */
@@ -91,5 +117,5 @@ int report_draw(struct report_run *r, struct report_source *s, struct error *e)
     case REPORT_FITS:
     case REPORT_ATTENTION: break;
     }
-    return draw_table(r, s, e);
+    return draw_table(r, s, NULL, e);
 }
