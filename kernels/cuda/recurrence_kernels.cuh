@@ -259,16 +259,28 @@ __global__ void __launch_bounds__(BLOCK)
             d_gate[(size_t)(row * c.gate_width + a.heads)] = sum;
     }
     for (int d = 0; d < a.dk; d += CHUNK) {
-        float dq[EACH][EACH] = {}, dk[EACH][EACH] = {};
-        if (reads)
-            multiply<true, true>(dq, s, a.dv, d_o,
+        float x[EACH][EACH] = {};
+        if (reads) {
+            multiply<true, true>(x, s, a.dv, d_o,
                                  [&](int l, int j) { return c.state(S, d + j, l); });
-        multiply<true, true>(dk, s, a.dv, written,
+            for_tile([&](int i, int j, int row, int column) {
+                x[i][j] *= s->before[row];
+                into[i] += c.query(row, d + column) * x[i][j];
+            });
+            multiply<true, false>(
+                x, s, CHUNK, [&](int i, int l) { return s->first[i][l]; },
+                [&](int l, int j) { return c.key(l, d + j); });
+        }
+        for_tile([&](int i, int j, int row, int column) {
+            if (row < c.count && d + column < a.dk)
+                d_pair[row * 2 * a.dk + d + column] = x[i][j];
+            x[i][j] = 0;
+        });
+        multiply<true, true>(x, s, a.dv, written,
                              [&](int l, int j) { return c.state(H, d + j, l); });
         for_tile([&](int i, int j, int row, int column) {
-            dq[i][j] *= s->before[row], dk[i][j] *= s->behind[row];
-            into[i] += c.query(row, d + column) * dq[i][j];
-            out_of[i] += c.key(row, d + column) * dk[i][j];
+            x[i][j] *= s->behind[row];
+            out_of[i] += c.key(row, d + column) * x[i][j];
         });
         if (a.delta) {
             float y[EACH][EACH] = {};
@@ -277,24 +289,19 @@ __global__ void __launch_bounds__(BLOCK)
             for_tile([&](int i, int j, int row, int column) {
                 y[i][j] *= s->before[row];
                 into[i] -= c.key(row, d + column) * y[i][j];
-                dk[i][j] -= y[i][j];
+                x[i][j] -= y[i][j];
             });
             multiply<true, false>(
-                dk, s, CHUNK, [&](int i, int l) { return -s->second[i][l] - s->second[l][i]; },
+                x, s, CHUNK, [&](int i, int l) { return -s->second[i][l] - s->second[l][i]; },
                 [&](int l, int j) { return c.key(l, d + j); });
         }
-        if (reads) {
-            multiply<true, false>(
-                dq, s, CHUNK, [&](int i, int l) { return s->first[i][l]; },
-                [&](int l, int j) { return c.key(l, d + j); });
+        if (reads)
             multiply<false, false>(
-                dk, s, CHUNK, [&](int i, int l) { return s->first[l][i]; },
+                x, s, CHUNK, [&](int i, int l) { return s->first[l][i]; },
                 [&](int l, int j) { return c.query(l, d + j); });
-        }
         for_tile([&](int i, int j, int row, int column) {
-            size_t at = (size_t)row * 2 * (size_t)a.dk + (size_t)(d + column);
             if (row < c.count && d + column < a.dk)
-                d_pair[at] = dq[i][j], d_pair[at + (size_t)a.dk] = dk[i][j];
+                d_pair[(row * 2 + 1) * a.dk + d + column] = x[i][j];
         });
     }
     for (int i = 0; i < EACH; i++) {
