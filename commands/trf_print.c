@@ -342,7 +342,7 @@ static void print_model_lines(const struct formula_argument *a, int gap)
         screen_say(", %d layers, %d heads", a->set.layers, a->set.heads);
     screen_say("\n");
     if (a->set.cone)
-        screen_say("exact cone of its windows: %ld tokens\n", a->set.cone);
+        screen_say("exact cone of its layers: %ld tokens\n", a->set.cone);
 }
 
 /* The share is truncated, so that one below the threshold is not shown as equal. 1 if it

@@ -283,8 +283,8 @@ struct position_override {
 };
 int decoder_override(struct decoder *d, struct position_override *o, struct error *e) MUST_USE;
 
-/* Inputs that can affect the last output through the windows of all layers: 1 + sum (w_l - 1), plus
- * kept first keys; at most n; n without windows. */
+/* Inputs that can affect the last output through the windows and convolutions of all layers: 1 +
+ * sum (w_l - 1), plus kept first keys; at most n; n without windows. */
 long decoder_cone(const struct decoder *d, long n);
 /* Radians per position of pair i in a segment of n inputs. */
 double rotary_frequency(const struct rotary *r, int i, double n);

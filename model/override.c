@@ -93,8 +93,28 @@ static int replace_bias(struct decoder *d, struct formula *bias, struct error *e
     return 0;
 }
 
+/* All that can be changed is how layers attend, so one of them must. */
+static int check_attends(const struct decoder *d, const struct position_override *o,
+                         struct error *e)
+{
+    const char *option = o->rope                       ? "--rope"
+                         : o->window >= 0              ? "--window"
+                         : o->keep                     ? "--keep-first"
+                         : o->log_length               ? "--logn"
+                         : o->bias_type != ELEMENT_F64 ? "--bias-dtype"
+                         : o->positions_none           ? "--positions"
+                                                       : "--bias";
+    for (int l = 0; l < d->layers; l++)
+        if (block_attends(&d->blocks[l]))
+            return 0;
+    return fail(e, "%s: %s: the model has no attention (expected a model whose layers attend)",
+                d->path, option);
+}
+
 int decoder_override(struct decoder *d, struct position_override *o, struct error *e)
 {
+    if (check_attends(d, o, e))
+        return -1;
     struct changes c = {.at = 0}; /* first in the text, because tables truncate long texts */
     char layers[DECODER_LAYERS_TEXT];
     int attend = 0;

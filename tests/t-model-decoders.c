@@ -43,6 +43,70 @@ static void test_cone(void **state)
     decoder_close(d);
 }
 
+/* A window of w and a convolution of w widen the cone by w - 1; full attention anywhere ends it,
+ * and keys kept first are seen from everywhere. */
+static void test_cone_of_mixed_layers(void **state)
+{
+    static const struct {
+        int window[5], keep; /* 0: full attention; below 0: a convolution of that many inputs */
+        long cone;
+    } cases[] = {
+        {{-3, -3, -3, -3, -3}, 0, 11},  {{-3, 8, -4, 5, -1}, 0, 17},
+        {{-3, 8, 0, 5, -3}, 0, 1000},   {{0, -3, -3, -3, -3}, 0, 1000},
+        {{-3, -3, -3, -3, 0}, 0, 1000}, {{-3, 8, -4, 5, -1}, 6, 23},
+        {{1, -1, 1, -1, 1}, 0, 1},      {{-8, 600, -8, 600, -8}, 0, 1000},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct block blocks[5];
+        struct decoder d = {.layers = 5, .blocks = blocks};
+        memset(blocks, 0, sizeof blocks);
+        for (int l = 0; l < d.layers; l++) {
+            int window = cases[i].window[l];
+            struct block *b = &blocks[l];
+            b->mixer.ways = window < 0 ? MIXING_CONVOLUTION : MIXING_ATTENTION;
+            if (window < 0)
+                b->mixer.convolution.reach = -window;
+            else
+                b->score.window = window, b->score.keep = cases[i].keep;
+        }
+        if (decoder_cone(&d, 1000) != cases[i].cone)
+            fail_msg("case %zu: a cone of %ld (expected %ld)", i, decoder_cone(&d, 1000),
+                     cases[i].cone);
+    }
+}
+
+/* A model that convolves alone has nothing that these options change. */
+static void test_override_without_attention(void **state)
+{
+    static const struct {
+        struct position_override o;
+        const char *option;
+    } cases[] = {{{.window = 8}, "--window"},
+                 {{.window = -1, .positions_none = 1}, "--positions"},
+                 {{.window = -1, .log_length = 32}, "--logn"},
+                 {{.window = -1, .keep = 2}, "--keep-first"}};
+    struct decoder *d = open_decoder("tests/goldens/lfm2-short");
+    struct error e;
+    char want[160];
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct position_override o = cases[i].o;
+        o.bias_type = ELEMENT_F64;
+        assert_int_equal(decoder_override(d, &o, &e), -1);
+        snprintf(want, sizeof want, "tests/goldens/lfm2-short: %s: the model has no attention",
+                 cases[i].option);
+        assert_int_equal(strncmp(e.text, want, strlen(want)), 0);
+    }
+    decoder_close(d);
+    d = open_decoder("tests/goldens/lfm2");
+    assert_int_equal(
+        decoder_override(d, &(struct position_override){.window = 8, .bias_type = ELEMENT_F64}, &e),
+        0);
+    assert_int_equal(decoder_cone(d, 1000), 1 + 2 + 7 + 2);
+    decoder_close(d);
+}
+
 /* config.json names the beginning-of-text token: gpt2's golden has one, our own layout's does not.
  */
 static void test_bos(void **state)
@@ -99,6 +163,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cone),
+        cmocka_unit_test(test_cone_of_mixed_layers),
+        cmocka_unit_test(test_override_without_attention),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_bos),
         cmocka_unit_test(test_override),

@@ -66,7 +66,7 @@ static void checkpoints_have_a_row_a_layer_and_head(void **state)
         "trf m=slopes windows rotary narrow kerple weighted -o models --layers 2");
 
     (void)state;
-    if (o.status != 0 || !strstr(o.out, "exact cone of its windows: 14 tokens") ||
+    if (o.status != 0 || !strstr(o.out, "exact cone of its layers: 14 tokens") ||
         !strstr(o.out, "layer 1") || !strstr(o.out, "rotary positions turn") ||
         !strstr(o.out, "depends on the scores") || *o.err)
         fail_msg("exit %d\n%s%s", o.status, o.out, o.err);
