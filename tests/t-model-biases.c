@@ -46,8 +46,8 @@ static void test_windows(void **state)
         memset(blocks, 0, sizeof blocks);
         for (int l = 0; l < LAYERS; l++)
             if (cases[i].window[l] < 0 && cases[i].window[l] > -100)
-                blocks[l].mixer = (struct mixer){MIXING_CONVOLUTION,
-                                                 {.reach = -cases[i].window[l]}};
+                blocks[l].mixer.ways = MIXING_CONVOLUTION,
+                blocks[l].mixer.convolution.reach = -cases[i].window[l];
             else if (cases[i].window[l] < 0)
                 blocks[l].mixer.ways = MIXING_ATTENTION,
                 blocks[l].score.chunk = -cases[i].window[l] - 100;
