@@ -246,7 +246,7 @@ static int print_estimate(const struct info_found *x, struct error *e)
                 segment_text(time, found->seconds), found->plan.flops / 1e9,
                 found->plan.flops / found->seconds / 1e9);
     if (found->seconds > 0 && x->segments)
-        put_row(t, "run", "about %s for %ld segments, up to %s on the disk",
+        put_row(t, "run", "about %s for %ld segments; results and journal up to %s on the disk",
                 duration_text(time, found->seconds * (double)x->segments), x->segments,
                 bytes_text(bytes, found->record_bytes * (double)x->segments));
     return table_show(t, e);

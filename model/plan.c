@@ -180,6 +180,20 @@ static void choose_batch(struct memory_plan *p, const struct choice *c)
     plan_for(p, c, n, batch);
 }
 
+/* 1 if the segment would fit with a folder for layer inputs, which was not given. */
+static int fits_on_disk(const struct memory_plan *p, const struct choice *c)
+{
+    struct engine_request request = *c->request;
+    struct choice with = *c;
+    struct memory_plan trial = *p;
+
+    if (c->k->memory_free || request.gradient.scratch)
+        return 0;
+    request.gradient.scratch = ".";
+    with.request = &request;
+    return plan_for(&trial, &with, p->positions, 1) == 0;
+}
+
 /* Reports that the plan exceeds its budget, and what would fit. Always -1. */
 static int refuse(const struct memory_plan *p, const struct choice *c, struct error *e)
 {
@@ -199,8 +213,9 @@ static int refuse(const struct memory_plan *p, const struct choice *c, struct er
                     path, p->positions, needs, may, longest);
     return fail(e,
                 "%s: a segment of %d tokens needs %s, and only %s may be used (--length %d would "
-                "fit; --memory SIZE sets the limit)",
-                path, p->positions + 1, needs, may, longest + 1);
+                "fit%s; --memory SIZE sets the limit)",
+                path, p->positions + 1, needs, may, longest + 1,
+                fits_on_disk(p, c) ? ", or --scratch DIR with this length" : "");
 }
 
 /* Refuses requests that the set or the model cannot satisfy. */

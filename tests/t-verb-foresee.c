@@ -44,7 +44,8 @@ static void info_of_a_run(void **state)
     assert_int_equal(o.status, 0);
     /* 63 norms of 8 + 4 bytes, and 64 ids of 4, for each segment */
     assert_non_null(strstr(o.out, "\nrun            about "));
-    assert_non_null(strstr(o.out, " for 1000 segments, up to 1.0 MB on the disk\n"));
+    assert_non_null(
+        strstr(o.out, " for 1000 segments; results and journal up to 1.0 MB on the disk\n"));
     outcome_free(&o);
     o = reach("info model --length 64");
     assert_null(strstr(o.out, "\nrun "));
