@@ -160,10 +160,9 @@ int erf_print_sentences(const struct result *r)
     int told = 0;
 
     if (r->model_count > SENTENCES_MOST) {
-        screen_say(
-            "\n(--json and `reach report` say what was found of each model; with up to %d it "
-            "is said here)\n",
-            SENTENCES_MOST);
+        screen_say("\nWhat was found of each of these %zu models is said in sentences by "
+                   "`reach report` and with --json; the screen has them for up to %d models.\n",
+                   r->model_count, SENTENCES_MOST);
         return 0;
     }
     for (size_t i = 0; i < r->model_count; i++) {

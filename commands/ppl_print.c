@@ -84,19 +84,22 @@ static int print_differences(const struct ppl_run *r, struct error *e)
     return table_show(t, e);
 }
 
+/* Of less text, perplexity by word is of a few words, and astronomical. */
+enum { WORDS_LEAST = 300 /* bytes */ };
+
 /* By units of the text, which compare across tokenizers; nothing if no model's ids have texts. */
 static int print_units(const struct ppl_run *r, struct error *e)
 {
-    static const char *const header[] = {"model",    "context",  "bytes", "bits/byte",
-                                         "PPL/char", "PPL/word", NULL};
+    static const char *const header[] = {"model",     "context",  "bytes",
+                                         "bits/byte", "PPL/char", NULL};
     struct table *t;
-    size_t any = 0;
+    size_t most = 0;
 
     for (size_t i = 0; i < r->count; i++)
-        any += r->models[i].units.bytes;
-    if (!any)
+        most = r->models[i].units.bytes > most ? r->models[i].units.bytes : most;
+    if (!most)
         return 0;
-    if (!(t = table_create("lrr3rr2r1")))
+    if (!(t = table_create(most < WORDS_LEAST ? "lrr3rr2" : "lrr3rr2r1")))
         return table_show(t, e);
     table_caption(t,
                   "for each byte, character and word of the targets' text, which compare across "
@@ -105,6 +108,8 @@ static int print_units(const struct ppl_run *r, struct error *e)
                       ? " only where the same text is scored (--protocol sliding)"
                       : "");
     table_cells(t, header);
+    if (most >= WORDS_LEAST)
+        table_cell(t, "PPL/word");
     for (size_t i = 0; i < r->count; i++)
         for (size_t j = 0; j < r->result_count; j++) {
             const struct perplexity *p = &r->models[i].results[j].perplexity;
@@ -115,7 +120,8 @@ static int print_units(const struct ppl_run *r, struct error *e)
             table_count(t, u->bytes);
             real_cell(t, "%.5f", perplexity_each(p, u->bytes) / M_LN2);
             real_cell(t, "%.5g", exp(perplexity_each(p, u->characters)));
-            real_cell(t, "%.5g", exp(perplexity_each(p, u->words)));
+            if (most >= WORDS_LEAST)
+                real_cell(t, "%.5g", exp(perplexity_each(p, u->words)));
         }
     return table_show(t, e);
 }

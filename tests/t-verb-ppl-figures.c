@@ -138,8 +138,12 @@ static void screen_and_files(void **state)
     assert_int_equal(lines(o.out), 5 + 2 + 3 + 8 + 2);
     assert_non_null(strstr(o.out, "time/token"));
     assert_non_null(strstr(o.out, "paired over the same targets"));
-    assert_non_null(strstr(o.out, "PPL/word"));
+    assert_non_null(strstr(o.out, "PPL/char"));
+    assert_null(strstr(o.out, "PPL/word")); /* of nine bytes */
     assert_non_null(strstr(o.out, "9 segments of 9 tokens"));
+    outcome_free(&o);
+    o = reach("ppl none --text middle --protocol sliding --context 8 --quiet");
+    assert_non_null(strstr(o.out, "PPL/word")); /* of 699 */
     outcome_free(&o);
     assert_false(exists(at("reach-ppl"))); /* nothing is written without -o */
     o = reach("ppl none --text middle --context 8,4 --segments 9 --format png,svg -o files");

@@ -176,7 +176,7 @@ static void many_models_are_brief(void **state)
         o = reach(line);
         assert_int_equal(o.status, 0);
         assert_int_equal(times(o.out, "summed attribution norm comes"), count == 3 ? 3 : 0);
-        assert_int_equal(times(o.out, "say what was found of each model"), count == 4);
+        assert_int_equal(times(o.out, "What was found of each of these 4 models"), count == 4);
         assert_int_equal(times(o.out, "noise of standard deviation"), 1);
         assert_int_equal(times(o.out,
                                count == 3 ? "\nall 3 models: noise" : "\nall 4 models: noise"),
