@@ -274,24 +274,36 @@ static void recur(struct kernels *k, struct buffer *o, struct buffer *states,
                  (size_t)segments);
 }
 
+/* As many segments at a time as give each multiprocessor four blocks: the work space does not grow
+ * with the batch from there on. */
 template <class T>
 static void recur_reverse_as(struct kernels *k, struct buffer *d_qkv, struct buffer *d_gates,
-                             const struct buffer *states, const struct recurrence_task<T, T> &a,
+                             const struct buffer *states, struct recurrence_task<T, T> a,
                              size_t segments)
 {
+    size_t heads = (size_t)a.heads, dk = (size_t)a.dk, dv = (size_t)a.dv, keys = (size_t)a.keys,
+           blocks = heads * cuda_divide_up(states ? dv : 1, CHUNK),
+           most = cuda_divide_up(4 * (size_t)cuda_state(k)->processors, blocks);
     T *d = (T *)d_qkv->data;
-    size_t heads = segments * (size_t)a.heads;
-    float *space;
-    if (!states) {
-        run_last_reverse(k, d, (float *)d_gates->data, a, segments);
-        return;
+    float *d_gate = (float *)d_gates->data, *kept = states ? (float *)states->data : NULL;
+    for (size_t done = 0, some; done < segments; done += some) {
+        some = segments - done < most ? segments - done : most;
+        float *space =
+            kept ? (float *)cuda_scratch(k, some * heads * span_floats(dk, dv) * sizeof *space,
+                                         "a recurrence's gradient")
+                 : NULL;
+        if (kept && !space)
+            return;
+        if (kept)
+            run_reverse(k, d, d + 2 * a.key_heads * a.dk, d_gate, kept, a, some * heads, space);
+        else
+            run_last_reverse(k, d, d_gate, a, some);
+        a.qkv += some * keys * (size_t)a.width, a.value += some * keys * (size_t)a.width;
+        a.d_out += some * (size_t)a.queries * heads * dv;
+        a.gates += some * keys * 2 * heads, d_gate += some * keys * 2 * heads;
+        d += some * keys * (size_t)a.width;
+        kept = kept ? kept + some * heads * recurrence_states(a.keys) * dk * dv : NULL;
     }
-    space = (float *)cuda_scratch(k,
-                                  heads * span_floats((size_t)a.dk, (size_t)a.dv) * sizeof *space,
-                                  "a recurrence's gradient");
-    if (space)
-        run_reverse(k, d, d + 2 * a.key_heads * a.dk, (float *)d_gates->data,
-                    (const float *)states->data, a, heads, space);
 }
 
 static void recur_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer *d_gates,
