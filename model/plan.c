@@ -29,6 +29,22 @@ struct choice {
         at_once; /* of weights: all except blocks, all blocks, those in memory at a time */
 };
 
+/* The set's scratch for the recurrence of block l; 0 if it has none. */
+static double recurrence_bytes(const struct choice *c, int l)
+{
+    const struct shape *s = c->shape;
+    const struct block *b = &s->d->blocks[l];
+    const struct recurrence_view *v = &b->mixer.recurrence;
+    struct recurrence r = {.heads = v->heads,
+                           .key_heads = v->key_heads,
+                           .key_size = v->key_size,
+                           .value_size = v->value_size,
+                           .delta = v->delta};
+    if (!block_recurs(b) || !c->k->recurrence_bytes)
+        return 0;
+    return (double)c->k->recurrence_bytes(c->k, &r, s->batch, s->keys[l], s->queries[l] <= 1);
+}
+
 /* Memory other than weights and buffers: the set's scratch, tables of positions, and the host's. */
 static double beside_bytes(const struct choice *c)
 {
@@ -43,6 +59,7 @@ static double beside_bytes(const struct choice *c)
         struct attention_shape shape = scores_shape(s->d, l, s->carry ? s->n : span);
         scratch = fmax(scratch, (double)c->k->scratch_bytes(c->k, &shape,
                                                             (struct rows){s->batch, span}, head));
+        scratch = fmax(scratch, recurrence_bytes(c, l));
         if (s->kind == REQUEST_GRADIENT && s->outputs > 1) /* the head's rows are all at once */
             scratch = fmax(scratch,
                            (double)c->k->scratch_bytes(c->k, &shape,
