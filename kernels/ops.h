@@ -100,7 +100,8 @@ enum activation {
     ACTIVATION_SILU,
     ACTIVATION_GELU_BLOOM,
     ACTIVATION_RELU_SQUARED,
-    ACTIVATION_CLAMPED
+    ACTIVATION_CLAMPED,
+    ACTIVATION_TANH
 };
 #define ACTIVATION_LIMIT 7.0f
 
@@ -415,10 +416,15 @@ struct kernels {
     void (*gather)(struct kernels *k, struct buffer *y, const struct buffer *x,
                    const struct buffer *index, size_t count, int each, int width);
     /* y[R, width] (+)= the sum over j < each, in that order, of weights[i] x[index[i], width] for i
-     * = r each + j. weights ROLE_RESIDUAL or NULL: 1; index NULL: i. y either role. */
+     * = r each + j. weights ROLE_RESIDUAL or NULL: 1; index NULL: i. x and y: either role each. */
     void (*combine)(struct kernels *k, struct buffer *y, const struct buffer *x,
                     const struct buffer *index, const struct buffer *weights, struct rows rows,
                     int each, int width, int accumulate);
+    /* d_weights[i] = dy[r, width] . x[index[i], width] for the same i. d_weights ROLE_RESIDUAL; dy
+     * and x: either role each. */
+    void (*combine_reverse)(struct kernels *k, struct buffer *d_weights, const struct buffer *dy,
+                            const struct buffer *x, const struct buffer *index, struct rows rows,
+                            int each, int width);
     /* For s < count and i = index[s], NULL: s: d_weights[i] = x[s, width] . dx[s, width], then
      * dx[s, width] *= weights[i]. d_weights and weights ROLE_RESIDUAL. */
     void (*weigh_reverse)(struct kernels *k, struct buffer *d_weights, struct buffer *dx,

@@ -123,6 +123,10 @@ struct outputs run_mix(struct kernels *k, const struct mix_case *c, int bounds)
                   *widened = buffer_new(k, ROLE_RESIDUAL, n),
                   *plain = buffer_new(k, ROLE_RESIDUAL, n),
                   *rounded = buffer_new(k, ROLE_ACTIVATION, n);
+    struct buffer *unrounded = buffer_new(k, ROLE_RESIDUAL, S * rows * width),
+                  *short_y = buffer_new(k, ROLE_ACTIVATION, S * rows * width), *dots[4];
+    for (int i = 0; i < 4; i++)
+        dots[i] = buffer_new(k, ROLE_RESIDUAL, S * slots);
     struct buffer *to = index_of(k, order, S * slots), *from = index_of(k, place, S * slots);
     struct rows r = {c->segments, c->rows};
     k->gather(k, gathered, bx, to, S * slots, c->each, c->width);
@@ -131,6 +135,13 @@ struct outputs run_mix(struct kernels *k, const struct mix_case *c, int bounds)
     k->gather(k, plain, residual, to, S * slots, c->each, c->width);
     k->combine(k, by, gathered, c->plain ? NULL : from, c->plain ? NULL : bw, r, c->each, c->width,
                c->accumulate);
+    k->combine(k, unrounded, widened, c->plain ? NULL : from, c->plain ? NULL : bw, r, c->each,
+               c->width, 0);
+    k->combine(k, short_y, widened, c->plain ? NULL : from, c->plain ? NULL : bw, r, c->each,
+               c->width, 0);
+    for (int i = 0; i < 4; i++)
+        k->combine_reverse(k, dots[i], i & 1 ? residual : bx, i & 2 ? widened : gathered,
+                           c->plain ? NULL : from, r, c->each, c->width);
     k->weigh_reverse(k, dw, bd, gathered, c->plain ? NULL : to, bw, S * slots, c->width);
     struct output *g = take(&o, k, "gather", gathered, slots * width, bounds),
                   *y = take(&o, k, "combine", by, rows * width, bounds),
@@ -140,6 +151,16 @@ struct outputs run_mix(struct kernels *k, const struct mix_case *c, int bounds)
     take(&o, k, "gather, rounded", rounded, slots * width, bounds);
     take(&o, k, "gather in the residual role", plain, slots * width, bounds);
     (void)g; /* bound 0 */
+    struct output *of_wide = take(&o, k, "combine of the residual role", unrounded, rows * width,
+                                  bounds),
+                  *to_short = take(&o, k, "combine, rounded", short_y, rows * width, bounds);
+    for (int i = 0; i < 4; i++) {
+        struct output *dot = take(&o, k, "combine_reverse", dots[i], slots, bounds);
+        for (size_t j = 0; bounds && j < S * slots; j++)
+            dot->bound[j] = 8 * (4 + sqrt((double)width)) * 4 + (double)width * 4;
+    }
+    for (size_t i = 0; bounds && i < S * rows * width; i++)
+        of_wide->bound[i] = to_short->bound[i] = 8 * (4 * (double)each + 2);
     for (size_t i = 0; bounds && i < S * rows * width; i++)
         y->bound[i] = 8 * (4 * (double)each + 2);
     for (size_t i = 0; bounds && i < n; i++)

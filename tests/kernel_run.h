@@ -17,7 +17,7 @@ struct outputs {
         const char *name;
         size_t each;
         double *value, *bound; /* owned; bound is NULL unless asked for */
-    } array[7];
+    } array[13];
 };
 void outputs_free(struct outputs *o);
 

@@ -254,7 +254,7 @@ static void test_goldens(void **state)
         outputs_free(&rounded);
     }
     fclose(file);
-    assert_int_equal(cases, 77);
+    assert_int_equal(cases, 79);
 }
 
 /* ---- forward against reverse ---- */
@@ -519,7 +519,8 @@ static void test_transpose(void **state)
     static const enum activation activations[] = {ACTIVATION_GELU,         ACTIVATION_GELU_TANH,
                                                   ACTIVATION_GELU_BLOOM,   ACTIVATION_QUICK_GELU,
                                                   ACTIVATION_RELU,         ACTIVATION_SILU,
-                                                  ACTIVATION_RELU_SQUARED, ACTIVATION_CLAMPED};
+                                                  ACTIVATION_RELU_SQUARED, ACTIVATION_CLAMPED,
+                                                  ACTIVATION_TANH};
     static const double caps[] = {0, 1.5};
     size_t n = ROWS * WIDTH;
     char name[40];
@@ -532,7 +533,7 @@ static void test_transpose(void **state)
         snprintf(name, sizeof name, "head with soft-cap %g", caps[i]);
         check_map(&(struct map){name, WIDTH, 1, head_forward, head_both, &caps[i]});
     }
-    for (size_t i = 0; i < 16; i++) {
+    for (size_t i = 0; i < 18; i++) {
         snprintf(name, sizeof name, "activation %zu%s", i / 2, i % 2 ? " gated" : "");
         check_map(&(struct map){name, i % 2 ? 2 * n : n, n, activation_forward, activation_both,
                                 &activations[i / 2]});

@@ -23,6 +23,20 @@ static void combine(struct kernels *k, struct buffer *y, const struct buffer *x,
     }
 }
 
+static void combine_reverse(struct kernels *k, struct buffer *d_weights, const struct buffer *dy,
+                            const struct buffer *x, const struct buffer *index, struct rows rows,
+                            int each, int width)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    const int32_t *from = index ? index->data : NULL; /* [R, each] */
+    size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)each, w = (size_t)width;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < total; i++)
+        ((float *)d_weights->data)[i] =
+            (float)v->dot_double((const float *)dy->data + i / (size_t)each * w,
+                                 (const float *)x->data + (from ? (size_t)from[i] : i) * w, w);
+}
+
 static void weigh_reverse(struct kernels *k, struct buffer *d_weights, struct buffer *dx,
                           const struct buffer *x, const struct buffer *index,
                           const struct buffer *weights, size_t count, int width)
@@ -45,5 +59,6 @@ static void weigh_reverse(struct kernels *k, struct buffer *d_weights, struct bu
 void cpu_fill_experts(struct kernels *k)
 {
     k->combine = combine;
+    k->combine_reverse = combine_reverse;
     k->weigh_reverse = weigh_reverse;
 }

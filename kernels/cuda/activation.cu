@@ -33,6 +33,10 @@ __device__ static float activation(float *slope, float x)
         gate = sigmoid(1.702f * x);
         *slope = over ? 0.0f : gate + x * (1.702f * gate * sigmoid(-1.702f * x));
         return x * gate;
+    } else if (KIND == ACTIVATION_TANH) {
+        gate = tanhf(x);
+        *slope = (1 - gate) * (1 + gate);
+        return gate;
     } else if (KIND == ACTIVATION_RELU) {
         gate = x != x ? x : x > 0 ? 1.0f : 0.0f;
         gate_slope = 0;
@@ -166,6 +170,7 @@ static void launch(cudaStream_t stream, const struct operands<T> &o, enum activa
     case ACTIVATION_SILU: launch_kind<ACTIVATION_SILU>(stream, o, total); break;
     case ACTIVATION_RELU_SQUARED: launch_kind<ACTIVATION_RELU_SQUARED>(stream, o, total); break;
     case ACTIVATION_CLAMPED: launch_kind<ACTIVATION_CLAMPED>(stream, o, total); break;
+    case ACTIVATION_TANH: launch_kind<ACTIVATION_TANH>(stream, o, total); break;
     }
 }
 

@@ -424,12 +424,56 @@ static void combine(struct kernels *k, struct buffer *y, const struct buffer *x,
     size_t total = (size_t)rows.segments * (size_t)rows.count;
     if (!total)
         return;
-    if (cuda_is_bf16(k, y))
+    if (cuda_is_bf16(k, y) && cuda_is_bf16(k, x))
         launch_combine<bf16, bf16>(k, y, x, index, weights, total, each, width, accumulate);
+    else if (cuda_is_bf16(k, y))
+        launch_combine<bf16, float>(k, y, x, index, weights, total, each, width, accumulate);
     else if (cuda_is_bf16(k, x))
         launch_combine<float, bf16>(k, y, x, index, weights, total, each, width, accumulate);
     else
         launch_combine<float, float>(k, y, x, index, weights, total, each, width, accumulate);
+}
+
+/* A block a weight. */
+template <class D, class S>
+__global__ void __launch_bounds__(BLOCK)
+    combine_rows_reverse(float *d_weights, const D *dy, const S *x, const int32_t *index, int each,
+                         size_t width)
+{
+    __shared__ float space[WARP];
+    size_t i = blockIdx.x;
+    const D *gradient = dy + i / (size_t)each * width;
+    const S *in = x + (index ? (size_t)index[i] : i) * width;
+    float sum = 0;
+    for (size_t c = threadIdx.x; c < width; c += blockDim.x)
+        sum += to_float(gradient[c]) * to_float(in[c]);
+    sum = block_sum(sum, space);
+    if (threadIdx.x == 0)
+        d_weights[i] = sum;
+}
+
+static void combine_reverse(struct kernels *k, struct buffer *d_weights, const struct buffer *dy,
+                            const struct buffer *x, const struct buffer *index, struct rows rows,
+                            int each, int width)
+{
+    struct cuda_range range("combine_reverse");
+    size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)each;
+    if (!total)
+        return;
+#define DOTS(D, S) \
+    LAUNCH((combine_rows_reverse<D, S>), dim3((unsigned)total), \
+           dim3(cuda_row_threads((size_t)width)), 0, cuda_state(k)->stream, \
+           (float *)d_weights->data, (const D *)dy->data, (const S *)x->data, \
+           index ? (const int32_t *)index->data : (const int32_t *)NULL, each, (size_t)width)
+    if (cuda_is_bf16(k, dy) && cuda_is_bf16(k, x))
+        DOTS(bf16, bf16);
+    else if (cuda_is_bf16(k, dy))
+        DOTS(bf16, float);
+    else if (cuda_is_bf16(k, x))
+        DOTS(float, bf16);
+    else
+        DOTS(float, float);
+#undef DOTS
 }
 
 /* A block a row. */
@@ -478,5 +522,6 @@ void cuda_fill_experts(struct kernels *k)
     k->route_reverse = route_reverse;
     k->gather = gather;
     k->combine = combine;
+    k->combine_reverse = combine_reverse;
     k->weigh_reverse = weigh_reverse;
 }

@@ -42,6 +42,10 @@ static double activation(double *slope, double x, enum activation kind)
         gate = sigmoid(1.702 * x);
         gate_slope = 1.702 * gate * sigmoid(-1.702 * x);
         break;
+    case ACTIVATION_TANH:
+        gate = tanh(x);
+        *slope = (1 - gate) * (1 + gate);
+        return gate;
     case ACTIVATION_RELU_SQUARED:
         gate = isnan(x) || x > 0 ? x : 0;
         gate_slope = x > 0;

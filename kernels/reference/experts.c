@@ -259,6 +259,24 @@ static void combine(struct kernels *k, struct buffer *y, const struct buffer *x,
     }
 }
 
+static void combine_reverse(struct kernels *k, struct buffer *d_weights, const struct buffer *dy,
+                            const struct buffer *x, const struct buffer *index, struct rows rows,
+                            int each, int width)
+{
+    const int32_t *from = index ? index->data : NULL; /* [R, each] */
+    size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)each, w = (size_t)width;
+    (void)k;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < total; i++) {
+        const real *gradient = (const real *)dy->data + i / (size_t)each * w,
+                   *in = (const real *)x->data + (from ? (size_t)from[i] : i) * w;
+        double sum = 0;
+        for (size_t c = 0; c < w; c++)
+            sum += (double)gradient[c] * in[c];
+        ((real *)d_weights->data)[i] = (real)sum;
+    }
+}
+
 static void weigh_reverse(struct kernels *k, struct buffer *d_weights, struct buffer *dx,
                           const struct buffer *x, const struct buffer *index,
                           const struct buffer *weights, size_t count, int width)
@@ -285,5 +303,6 @@ void fill_experts(struct kernels *k)
     k->route_reverse = route_reverse;
     k->gather = gather;
     k->combine = combine;
+    k->combine_reverse = combine_reverse;
     k->weigh_reverse = weigh_reverse;
 }

@@ -65,7 +65,7 @@ void fill_move(struct kernels *k); /* copy, add, tail, tail_reverse, join */
 void fill_linear(struct kernels *k); /* linear, linear_reverse, linear_runs, linear_runs_reverse */
 void fill_norm(struct kernels *k); /* norm, norm_reverse, norm_heads, norm_heads_reverse */
 void fill_activation(struct kernels *k); /* activate, xielu, and their reverse */
-void fill_experts(struct kernels *k); /* route, route_reverse, gather, combine, weigh_reverse */
+void fill_experts(struct kernels *k); /* route, gather, combine, and their reverse; weigh_reverse */
 void fill_convolution(struct kernels *k); /* convolve, convolve_reverse */
 void fill_attention(struct kernels *k); /* attention_create, attention_free, attention,
                                            attention_reverse, attention_mass */

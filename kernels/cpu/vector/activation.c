@@ -2,6 +2,18 @@
 #include "kernels/cpu/vector/functions.h"
 #include "kernels/cpu/vector/kernels.h"
 
+/* e^x - 1 for x <= 0: its series near 0, whose next term is below 2e-8 of x at -1/2. */
+INLINE v_float less_one(v_float x)
+{
+    v_float q = v_fma(x, v_all(1 / 40320.0f), v_all(1 / 5040.0f));
+    q = v_fma(q, x, v_all(1 / 720.0f));
+    q = v_fma(q, x, v_all(1 / 120.0f));
+    q = v_fma(q, x, v_all(1 / 24.0f));
+    q = v_fma(q, x, v_all(1 / 6.0f));
+    q = v_fma(q, x, v_all(0.5f));
+    return v_select(x > -0.5f, v_fma(q, x * x, x), v_exp(x) - 1.0f);
+}
+
 /* The value at x, and its derivative in *slope. `kind` is constant wherever this is inlined. */
 INLINE v_float activation(v_float *slope, v_float x, enum activation kind)
 {
@@ -32,6 +44,11 @@ INLINE v_float activation(v_float *slope, v_float x, enum activation kind)
         gate = v_sigmoid(&other, 1.702f * x);
         *slope = v_select(over, v_all(0), v_fma(x, 1.702f * (gate * other), gate));
         return x * gate;
+    }
+    case ACTIVATION_TANH: { /* of |x|, by e^(-2 |x|) - 1 */
+        v_float less = less_one(-2.0f * v_absolute(x)), size = -less / (2.0f + less);
+        *slope = (1.0f - size) * (1.0f + size);
+        return v_select(x < 0.0f, -size, size);
     }
     case ACTIVATION_RELU_SQUARED:
         gate = v_select(x == x, (v_float)((v_int)x & (v_int)(x > 0.0f)), x);
@@ -108,18 +125,6 @@ INLINE void reverse(float *d_up, float *d_gate, const float *dy, const float *up
     }
 }
 
-/* e^x - 1 for x <= 0: its series near 0, whose next term is below 2e-8 of x at -1/2. */
-INLINE v_float less_one(v_float x)
-{
-    v_float q = v_fma(x, v_all(1 / 40320.0f), v_all(1 / 5040.0f));
-    q = v_fma(q, x, v_all(1 / 720.0f));
-    q = v_fma(q, x, v_all(1 / 120.0f));
-    q = v_fma(q, x, v_all(1 / 24.0f));
-    q = v_fma(q, x, v_all(1 / 6.0f));
-    q = v_fma(q, x, v_all(0.5f));
-    return v_select(x > -0.5f, v_fma(q, x * x, x), v_exp(x) - 1.0f);
-}
-
 /* xIELU's value at x, and its derivative in *slope. */
 INLINE v_float xielu(v_float *slope, v_float x, const struct xielu *n)
 {
@@ -167,6 +172,7 @@ void xielu_span_reverse(float *dx, const float *dy, const float *x, const struct
     case ACTIVATION_SILU: call(ACTIVATION_SILU); break; \
     case ACTIVATION_RELU_SQUARED: call(ACTIVATION_RELU_SQUARED); break; \
     case ACTIVATION_CLAMPED: call(ACTIVATION_CLAMPED); break; \
+    case ACTIVATION_TANH: call(ACTIVATION_TANH); break; \
     }
 
 void activate_span(float *y, const float *up, const float *gate, enum activation kind, size_t count)

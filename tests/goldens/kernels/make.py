@@ -45,6 +45,7 @@ ACTIVATIONS = [  # in the order of enum activation in kernels/ops.h
     lambda x: 0.5 * x * (1 + torch.tanh(0.79788456 * (x + 0.044715 * x**3))),
     lambda x: torch.relu(x)**2,
     lambda x: x.clamp(max=7) * torch.sigmoid(1.702 * x.clamp(max=7)),
+    torch.tanh,
 ]
 CLAMPED = 7     # of a gate, by which 1 + up, clamped, is multiplied
 
