@@ -28,7 +28,7 @@ static double span_bytes(const struct kernels *k, const struct shape *s, int fir
     double rows = 0;
     for (int l = first; l < end; l++)
         rows += s->keys[l];
-    return rows * s->batch * s->d->hidden * (double)element_size(waits_as(k, s));
+    return rows * s->batch * stream_width(s->d) * (double)element_size(waits_as(k, s));
 }
 
 void aside_bytes(double *memory, double *disk, double *passing, const struct kernels *k,
@@ -100,7 +100,7 @@ static int pass(struct engine *g, int l, int batch, int back, struct error *e)
     enum element type = waits_as(k, s);
     int on_disk = l < s->disk_layers;
     size_t each = element_size(type),
-           count = (size_t)batch * (size_t)s->keys[l] * (size_t)s->d->hidden,
+           count = (size_t)batch * (size_t)s->keys[l] * (size_t)stream_width(s->d),
            begin = (size_t)span_bytes(k, s, on_disk ? 0 : s->disk_layers, l);
     for (size_t at = 0, now; at < count; at += now) {
         now = count - at < ASIDE_PIECE ? count - at : ASIDE_PIECE;

@@ -21,7 +21,7 @@ struct row {
     enum sharing sharing; /* by layers */
 };
 
-enum { ROWS_MOST = 56 };
+enum { ROWS_MOST = 96 };
 
 #define ENGINE(member) offsetof(struct engine, member)
 #define LAYER(member) offsetof(struct layer, member)
@@ -36,7 +36,8 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
 {
     const struct decoder *d = s->d;
     const size_t hidden = (size_t)d->hidden, embedding = (size_t)d->embedding_width,
-                 heads = (size_t)d->heads, side = (size_t)d->side_width;
+                 heads = (size_t)d->heads, side = (size_t)d->side_width,
+                 streams = (size_t)d->streams.count, width = (size_t)stream_width(d);
     const size_t inputs = (size_t)s->keys[0], outputs = (size_t)s->keys[d->layers];
     const int reverse = s->kind == REQUEST_GRADIENT, head = s->kind != REQUEST_ATTENTION,
               narrow = d->project_in.weight.data != NULL, normed = d->embedding_norm.present;
@@ -48,6 +49,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
     size_t slots = 0, slots_size = 0, scaled = 0, logits = 0, weights = 0,
            apart = 0; /* of experts */
     size_t recurring = 0, mixed = 0, gates = 0, key_statistics = 0; /* of recurrences */
+    size_t queries = 0, laurel = 0, low = 0, cut = 0; /* the most of any; with these kinds */
     size_t inner = hidden, widest, rank = 0, shared = 0, own_width = 0; /* the last of latents */
     for (int l = 0; l < d->layers; l++) {
         const struct block *b = &d->blocks[l];
@@ -71,6 +73,10 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         most(&gated, here * side);
         const int fewer = s->queries[l] < s->keys[l] || (s->retain && l + 1 == d->layers);
         most(&pruned, b->residual == RESIDUAL_PARALLEL && fewer ? here : 0);
+        most(&queries, here);
+        most(&laurel, b->laurel.down.weight.data ? here : 0);
+        most(&low, b->laurel.down.weight.data ? here * b->laurel.down.weight.rows : 0);
+        most(&cut, b->gate_cut.present ? own : 0);
         most(&slots, rows_of_experts);
         most(&scaled, x->scales_input ? rows_of_experts : 0);
         most(&slots_size, rows_of_experts * (size_t)x->width);
@@ -97,7 +103,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(raw), ROLE_RESIDUAL, normed ? inputs : 0, hidden, OWN},
         {ENGINE(raw_statistics), ROLE_STATISTIC, normed ? inputs : 0, 2, OWN},
         {ENGINE(y), ROLE_ACTIVATION, inputs, widest, OWN},
-        {ENGINE(t), ROLE_ACTIVATION, inputs, inner, OWN},
+        {ENGINE(t), ROLE_ACTIVATION, inputs > streams ? inputs : streams, inner, OWN},
         {ENGINE(latent), ROLE_ACTIVATION, rank ? inputs : 0, rank, OWN},
         {ENGINE(own), ROLE_ACTIVATION, rank ? inputs : 0, own_width, OWN},
         {ENGINE(d_shared), ROLE_ACTIVATION, rank && reverse ? inputs : 0, shared, OWN},
@@ -123,8 +129,44 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(start), ROLE_ACTIVATION, side ? inputs : 0, hidden, OWN},
         {ENGINE(d_start), ROLE_RESIDUAL, side && reverse ? inputs : 0, hidden, OWN},
         {ENGINE(side), ROLE_RESIDUAL, side ? inputs : 0, side, OWN},
-        {ENGINE(g[0]), ROLE_RESIDUAL, reverse ? inputs : 0, hidden, OWN},
-        {ENGINE(g[1]), ROLE_RESIDUAL, reverse ? inputs : 0, hidden, OWN},
+        {ENGINE(side_tokens), ROLE_INDEX, side && d->side_rows < d->vocabulary ? inputs : 0, 1,
+         OWN},
+        {ENGINE(g[0]), ROLE_RESIDUAL, reverse ? inputs : 0, width, OWN},
+        {ENGINE(g[1]), ROLE_RESIDUAL, reverse ? inputs : 0, width, OWN},
+        {ENGINE(stream[0]), ROLE_RESIDUAL, streams ? inputs : 0, hidden, OWN},
+        {ENGINE(stream[1]), ROLE_RESIDUAL, streams ? inputs : 0, hidden, OWN},
+        {ENGINE(stream[2]), ROLE_RESIDUAL, streams && reverse ? inputs : 0, hidden, OWN},
+        {ENGINE(stream[3]), ROLE_RESIDUAL, streams && reverse ? inputs : 0, hidden, OWN},
+        {ENGINE(stream[4]), ROLE_RESIDUAL, streams && reverse ? inputs : 0, hidden, OWN},
+        {ENGINE(tails), ROLE_RESIDUAL, streams ? queries : 0, width, OWN},
+        {ENGINE(joined), ROLE_RESIDUAL, streams && head ? outputs : 0, hidden, OWN},
+        {ENGINE(magnitude), ROLE_RESIDUAL, streams ? inputs : 0, 1, OWN},
+        {ENGINE(d_magnitude), ROLE_RESIDUAL, streams && reverse ? inputs : 0, 1, OWN},
+        {ENGINE(dot), ROLE_RESIDUAL, streams && reverse ? inputs : 0, 1, OWN},
+        {ENGINE(stream_statistics), ROLE_STATISTIC, streams ? inputs : 0, 2, OWN},
+        {ENGINE(modality), ROLE_ACTIVATION, streams ? inputs : 0, streams, OWN},
+        {ENGINE(d_modality), ROLE_ACTIVATION, streams ? inputs : 0, streams, OWN},
+        {ENGINE(coefficients), ROLE_RESIDUAL, streams ? inputs : 0, streams * streams, OWN},
+        {ENGINE(d_coefficients), ROLE_RESIDUAL, streams && reverse ? inputs : 0, streams * streams,
+         OWN},
+        {ENGINE(single[0]), ROLE_INDEX, streams > 0 ? inputs : 0, 1, OWN},
+        {ENGINE(single[1]), ROLE_INDEX, streams > 1 ? inputs : 0, 1, OWN},
+        {ENGINE(single[2]), ROLE_INDEX, streams > 2 ? inputs : 0, 1, OWN},
+        {ENGINE(single[3]), ROLE_INDEX, streams > 3 ? inputs : 0, 1, OWN},
+        {ENGINE(one[0]), ROLE_RESIDUAL, streams > 0 ? inputs : 0, streams, OWN},
+        {ENGINE(one[1]), ROLE_RESIDUAL, streams > 1 ? inputs : 0, streams, OWN},
+        {ENGINE(one[2]), ROLE_RESIDUAL, streams > 2 ? inputs : 0, streams, OWN},
+        {ENGINE(one[3]), ROLE_RESIDUAL, streams > 3 ? inputs : 0, streams, OWN},
+        {ENGINE(rest), ROLE_RESIDUAL, streams ? inputs : 0, streams, OWN},
+        {ENGINE(of_row), ROLE_INDEX, streams ? inputs : 0, streams, OWN},
+        {ENGINE(of_pair), ROLE_INDEX, streams ? inputs : 0, streams * streams, OWN},
+        {ENGINE(laurel), ROLE_RESIDUAL, laurel, hidden, OWN},
+        {ENGINE(low), ROLE_ACTIVATION, low, 1, OWN},
+        {ENGINE(cut_a), ROLE_ACTIVATION, cut, 1, OWN},
+        {ENGINE(cut_b), ROLE_ACTIVATION, reverse ? cut : 0, 1, OWN},
+        {ENGINE(cut_d), ROLE_RESIDUAL, reverse ? cut : 0, 1, OWN},
+        {ENGINE(spread), ROLE_RESIDUAL, cut ? queries : 0, 1, OWN},
+        {ENGINE(d_spread), ROLE_RESIDUAL, cut && reverse ? queries : 0, 1, OWN},
         {ENGINE(rounded), ROLE_ACTIVATION, reverse && s->rounds ? inputs : 0, hidden, OWN},
         {ENGINE(last), ROLE_ACTIVATION, head ? outputs : 0, embedding, OWN},
         {ENGINE(d_last), ROLE_ACTIVATION, reverse ? outputs : 0, embedding, OWN},
@@ -158,6 +200,7 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
                  mlp = (size_t)mlp_width(b), rank = latent_rank(b),
                  query_rank = latent_query_rank(b);
     const struct experts *x = &b->experts;
+    const size_t streams = (size_t)d->streams.count, row = (size_t)stream_width(d);
     const size_t inputs = (size_t)s->keys[l], keys = block ? inputs : 0,
                  own_keys = b->source ? 0 : keys, queries = block ? (size_t)s->queries[l] : 0,
                  carried = block ? (size_t)shape_carry(s, l) : 0,
@@ -174,11 +217,13 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
     const enum sharing of_q = latent_has_query(d) ? ALL : KEPT, of_kv = latent_has(d) ? ALL
                                                                         : source      ? OWN
                                                                                       : KEPT;
+    const size_t parted = streams ? queries : 0, cut = b->gate_cut.present ? queries : 0,
+                 laurel = b->laurel.down.weight.data ? queries : 0;
     const int heads_normed = b->query_norm.present,
               clipped = block && b->clip > 0 && shape_rotates(d, l),
               post_1 = b->attention_post_norm.present, post_2 = b->mlp_post_norm.present;
     const struct row all[] = {
-        {LAYER(x), ROLE_RESIDUAL, inputs, hidden,
+        {LAYER(x), ROLE_RESIDUAL, inputs, row,
          reverse ? ASIDE : TURNS}, /* only reverse needs all */
         {LAYER(carry), ROLE_ACTIVATION, carried, kv_width, OWN},
         {LAYER(norms), ROLE_STATISTIC, s->by_layer && l > 0 ? keys : 0, 1, OWN},
@@ -220,6 +265,16 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(side_sum), ROLE_RESIDUAL, side ? queries : 0, hidden, KEPT},
         {LAYER(side_raw_statistics), ROLE_STATISTIC, side ? queries : 0, 2, KEPT},
         {LAYER(side_statistics), ROLE_STATISTIC, side ? queries : 0, 2, KEPT},
+        {LAYER(active), ROLE_RESIDUAL, streams ? keys : 0, hidden, KEPT},
+        {LAYER(after), ROLE_RESIDUAL, parted, hidden, KEPT},
+        {LAYER(predict_logit), ROLE_ACTIVATION, streams ? keys : 0, streams, KEPT},
+        {LAYER(correct_logit), ROLE_ACTIVATION, parted, streams, KEPT},
+        {LAYER(predict_statistics), ROLE_STATISTIC, streams ? keys : 0, 2, KEPT},
+        {LAYER(correct_statistics), ROLE_STATISTIC, parted, 2, KEPT},
+        {LAYER(laurel_sum), ROLE_RESIDUAL, laurel, hidden, KEPT},
+        {LAYER(laurel_statistics), ROLE_STATISTIC, laurel, 2, KEPT},
+        {LAYER(gate_raw), ROLE_RESIDUAL, cut, mlp, KEPT},
+        {LAYER(gate_statistics), ROLE_STATISTIC, cut, 2, KEPT},
         {LAYER(logits), ROLE_RESIDUAL, experts ? queries : 0, experts, KEPT},
         {LAYER(weights), ROLE_RESIDUAL, slots, 1, KEPT},
         {LAYER(choice), ROLE_INDEX, slots, 1, KEPT},

@@ -59,7 +59,6 @@ static const struct refusal refusals[] = {
     {"ernie4_5_vl_moe_text", THREE},
     {"falcon_h1", STATES},
     {"falcon_mamba", STATES},
-    {"gemma3n_text", "its layers predict and correct several residual streams"},
     {"gemma4_assistant", DRAFTS},
     {"gemma4_unified_assistant", DRAFTS},
     {"git", OTHER_INPUTS},

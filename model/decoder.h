@@ -145,6 +145,25 @@ struct mixer {
     struct recurrence_view recurrence;
 };
 
+/* How a block reads and writes several streams x_k (struct streams): with m(a) = tanh(router
+ * norm(a)) and p_i = x_i + the sum over j of (predict m(x_active))_ij x_j it turns p_active into t,
+ * and writes p_i + (correct m(t))_i (t - p_active). */
+struct predictor {
+    struct norm_view norm; /* [hidden] */
+    struct linear router; /* [streams, hidden] */
+    struct linear predict, predict_active; /* [streams streams, streams], i before j; its rows of
+                                              the active i */
+    struct linear predict_turned; /* the same as `predict`, j before i */
+    struct linear correct; /* [streams, streams], with a bias of 1 */
+};
+
+/* Another branch of n = n1(x): m = (x + p1(attention(n)) + n + norm(up down n)) / sqrt 2 ("Laurel",
+ * Menghani, Kumar, Kumar 2024); sequential, with p1. */
+struct learned_residual {
+    struct linear down, up; /* [rank, hidden]; weight.data NULL: none. [hidden, rank] */
+    struct norm_view norm; /* [hidden] */
+};
+
 struct block {
     int kv_heads, head_size; /* of its attention, if not the decoder's; 0: the decoder's */
     int source; /* 1 + the block whose keys and values its queries read, of equal heads and score;
@@ -165,6 +184,10 @@ struct block {
     int values_normed; /* key_norm, [2 kv_heads, head_size], is of every head's value too */
     struct linear up, gate, down; /* gate: NULL data: not gated; up: NULL data: only experts, or,
                                      without these, no MLP at all: y = x + attention(n1(x)) */
+    int mlp; /* rows of them, if not the decoder's; 0: as many */
+    struct norm_view gate_cut; /* present: of the gate's rows g only what exceeds their mean by a
+                                  multiple of their standard deviation s is left, max(0, g - mean -
+                                  multiple s): s max(0, the LAYER norm with the shift -multiple) */
     struct experts experts;
     enum activation activation; /* of MLP and experts */
     int has_xielu; /* 1: the MLP has xielu instead */
@@ -173,11 +196,24 @@ struct block {
     int residual_from_norm; /* 1: the residual branch starts from n1's and n2's output (bloom's
                                apply_residual_connection_post_layernorm); sequential */
     struct side_input side;
+    struct predictor predictor; /* with several streams */
+    struct learned_residual laurel;
     double factor; /* on the block's output; 0: 1 */
     struct score score;
 };
 
 enum position_kind { POSITION_NONE, POSITION_SINUSOIDAL, POSITION_LEARNED, POSITION_ROTARY };
+
+/* Several residual streams in a row of x (Gemma 3n; Baykal et al. 2023, "AltUp"): the first is the
+ * embedding e, any other is project e with the root mean square of e. The final norm reads their
+ * mean, of any but the first as unproject x with the root mean square of the first. */
+enum { STREAMS_MOST = 4 };
+struct streams {
+    int count, active; /* 0: one, without the members below. The one that blocks read */
+    struct linear project[STREAMS_MOST - 1], unproject[STREAMS_MOST - 1]; /* [hidden, hidden] */
+    struct norm_view unit; /* x / its root mean square, if that is at least sqrt(1e-5) */
+    struct norm_view length; /* u with u.x = the root mean square */
+};
 
 struct decoder {
     char family[32];
@@ -232,6 +268,8 @@ struct decoder {
     struct norm_view side_norm; /* [side_width], of the inputs that blocks have besides x */
     int side_width; /* 0: there are none */
     double side_scale; /* of their tables */
+    int side_rows; /* of their tables; tokens from that on have row 0 */
+    struct streams streams;
 
     struct block *blocks; /* [layers]; owned */
     struct norm_view final_norm;
@@ -320,6 +358,11 @@ int decoder_has_experts(const struct decoder *d);
 int decoder_limit(const struct decoder *d);
 enum { DECODER_LIMIT_TEXT = 160 };
 char *decoder_limit_text(char text[DECODER_LIMIT_TEXT], const struct decoder *d);
+/* Numbers of a row of x. */
+static inline int stream_width(const struct decoder *d)
+{
+    return d->hidden * (d->streams.count ? d->streams.count : 1);
+}
 /* Of a block's attention. */
 static inline int block_kv_heads(const struct decoder *d, const struct block *b)
 {

@@ -23,7 +23,7 @@ static int create_activations(struct engine *g, struct error *e)
 {
     size_t host = attribution_host(&g->shape);
     if (buffers_create(g, e) || aside_open(g, e) || experts_open(g, e) ||
-        (g->places && engine_fill_places(g, e)))
+        (g->places && engine_fill_places(g, e)) || (g->d->streams.count && streams_open(g, e)))
         return -1;
     if (host && !(g->host = calloc(host, sizeof *g->host)))
         return fail_memory(e, 8.0 * (double)host, "a segment's embeddings");
@@ -175,6 +175,18 @@ int engine_contrast(struct engine *g, const int32_t *against, int count, struct 
     return engine_check_ids(g, against, (size_t)count, e);
 }
 
+void engine_write_tokens(struct engine *g, size_t at, const int32_t *ids, size_t count)
+{
+    int32_t some[256];
+    g->k->write_index(g->k, g->tokens, at, ids, count);
+    for (size_t i = 0, now; g->side_tokens && i < count; i += now) {
+        now = count - i < 256 ? count - i : 256;
+        for (size_t j = 0; j < now; j++)
+            some[j] = ids[i + j] < g->d->side_rows ? ids[i + j] : 0;
+        g->k->write_index(g->k, g->side_tokens, at + i, some, now);
+    }
+}
+
 int engine_upload(struct engine *g, const int32_t *ids, int first, int count, struct error *e)
 {
     struct kernels *k = g->k;
@@ -193,8 +205,7 @@ int engine_upload(struct engine *g, const int32_t *ids, int first, int count, st
         memcpy(targets + b * outputs, ids + b * (n + 1) + (n + 1 - outputs),
                outputs * sizeof *targets);
     }
-    k->write_index(k, g->tokens, 0, inputs,
-                   (size_t)count * rows); /* at once: each device write waits */
+    engine_write_tokens(g, 0, inputs, (size_t)count * rows); /* at once: each device write waits */
     k->write_index(k, g->targets, 0, targets, (size_t)count * outputs);
     if (g->against)
         k->write_index(k, g->against, 0, g->contrasts + first, (size_t)count);
@@ -220,13 +231,13 @@ static int all_finite(struct engine *g, const struct buffer *b, size_t count, in
 int engine_first_nonfinite(struct engine *g, const int32_t *ids, int *layer, struct error *e)
 {
     int layers = g->d->layers, finite;
-    size_t hidden = (size_t)g->d->hidden;
+    size_t width = (size_t)stream_width(g->d);
     if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, 0, 1, e))
         return -1;
     forward_embed(g, 1);
     for (*layer = -1; *layer < layers; ++*layer) {
         size_t rows = (size_t)g->shape.keys[*layer + 1];
-        if (all_finite(g, g->layers[*layer + 1].x, rows * hidden, &finite, e))
+        if (all_finite(g, g->layers[*layer + 1].x, rows * width, &finite, e))
             return -1;
         if (!finite || *layer + 1 == layers)
             break;

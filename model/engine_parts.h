@@ -33,7 +33,7 @@ struct expert_weights {
 struct block_weights {
     struct norm_weights attention_norm, mlp_norm, attention_post_norm, mlp_post_norm, query_norm,
         key_norm, latent_norm, latent_query_norm, side_norm, expert_input_norm, router_norm,
-        expert_output_norm, expert_mlp_norm;
+        expert_output_norm, expert_mlp_norm, stream_norm, laurel_norm, gate_cut;
     struct linear_weights query, kv, output, up, gate, down, router, shared_gate;
     struct linear_weights convolution_in;
     struct weight *taps, *taps_bias;
@@ -42,6 +42,8 @@ struct block_weights {
     struct norm_weights recurrence_norm, recurrence_key_norm;
     struct linear_weights latent_down, latent_up, latent_shared, latent_query_down;
     struct linear_weights side_gate, side_project, side_out;
+    struct linear_weights stream_router, predict, predict_active, predict_turned, correct;
+    struct linear_weights laurel_down, laurel_up;
     struct weight *sinks, *correction, *side_table;
     struct expert_weights *experts; /* [experts]; empty if not loaded. NULL: none */
     int loaded; /* all; of experts if weights are resident */
@@ -66,8 +68,8 @@ struct shape {
 
 /* A block's activations. B segments. The table in buffers.c says where and when they exist. */
 struct layer {
-    struct buffer
-        *x; /* [B keys, d] the block's input. One more layer has the last block's output */
+    struct buffer *x; /* [B keys, d], with several streams [B keys, N d], the block's input. One
+                         more layer has the last block's output */
     struct buffer *norms; /* with by_layer, except for layer 0, which has engine.norms: [B keys] */
     struct buffer *peak; /* if range.c checks it: norm of the last row of the gradient of x [B] */
     struct buffer *carry; /* with carry: [B min(carried, window - 1), KV (hd + vd)] keys, not yet
@@ -110,6 +112,14 @@ struct layer {
     struct buffer *side, *side_gate; /* [B queries, side_width] */
     struct buffer *side_raw, *side_sum; /* [B queries, side_width], [B queries, d] */
     struct buffer *side_raw_statistics, *side_statistics; /* [B queries, 2] */
+    /* with several streams: the block's part of them, p_active, and t; before tanh, and the norms'
+     * statistics */
+    struct buffer *active, *after; /* [B keys, d], [B queries, d] */
+    struct buffer *predict_logit, *correct_logit; /* [B keys, N], [B queries, N] */
+    struct buffer *predict_statistics, *correct_statistics; /* [B keys, 2], [B queries, 2] */
+    struct buffer *laurel_sum, *laurel_statistics; /* [B queries, d], [B queries, 2] */
+    struct buffer *gate_raw,
+        *gate_statistics; /* with gate_cut: the gate before it [B queries, m] */
     /* with experts, S = queries chosen: slots for a segment's rows, by expert, segment and row */
     struct buffer *logits, *weights; /* [B queries, experts], [B queries, chosen] */
     struct buffer *choice, *place, *order; /* [B queries, chosen]: experts, their slots; [B S]: the
@@ -151,8 +161,9 @@ struct engine {
     /* parameters */
     struct weight *embedding, *position_rows, *head, *head_bias;
     double *position_table; /* sinusoidal rows [n, d]; the weight may point into it */
-    struct norm_weights embedding_norm, final_norm, side_norm;
+    struct norm_weights embedding_norm, final_norm, side_norm, stream_unit, stream_length;
     struct linear_weights project_in, project_out;
+    struct linear_weights stream_project[STREAMS_MOST - 1], stream_unproject[STREAMS_MOST - 1];
     struct block_weights *blocks; /* [layers] */
     struct attention **attention; /* [layers]; layers with equal scores share one; NULL: a layer
                                      that does not attend */
@@ -174,7 +185,7 @@ struct engine {
     /* with recurrences: what they read, and a temporary as wide; gates and their gradients, and
      * those of a and b; statistics of their norm of keys */
     struct buffer *qkv, *mixed, *gates, *d_gates, *d_steps, *key_statistics;
-    struct buffer *g[2]; /* gradient of the residual stream, two in turn */
+    struct buffer *g[2]; /* gradient of the residual stream, two in turn, as x */
     struct buffer *rounded; /* one of them as read by products, if that type is shorter */
     const struct buffer *rounded_of; /* which */
     struct buffer *last, *d_last, *final_statistics, *logprob, *norms,
@@ -192,6 +203,21 @@ struct engine {
                              of a layer's x */
     struct buffer *start, *d_start, *side; /* with inputs besides x: [B n, d] layer 0's x, and the
                                               gradients of what blocks made of it; [B n, width] */
+    struct buffer *side_tokens; /* tokens with a row of their tables [B n], if not all have one */
+    /* with N streams: temporaries [B n, d]; all streams of the last rows [B queries, N d]; the
+     * head's input before its norm [B outputs, d]; root mean squares of rows, their gradients, and
+     * parts of these [B n]; statistics of norms that are made again [B n, 2] */
+    struct buffer *stream[5], *tails, *joined;
+    struct buffer *magnitude, *d_magnitude, *dot, *stream_statistics;
+    struct buffer *modality, *d_modality; /* m and its gradient [B n, N] */
+    struct buffer *coefficients, *d_coefficients; /* [B n, N N] */
+    /* constants, for r of all rows: r N + k, and where stream k of a row is 1, the others 0; where
+     * all but the first are 1; r of r, i; r N + j of r, i, j */
+    struct buffer *single[STREAMS_MOST], *one[STREAMS_MOST]; /* [B n], [B n, N] */
+    struct buffer *rest, *of_row, *of_pair; /* [B n, N], [B n, N], [B n, N N] */
+    struct buffer *laurel, *low; /* its branch [B queries, d]; its gradient [B queries, rank] */
+    struct buffer *cut_a, *cut_b, *cut_d; /* with gate_cut: [B queries, m] */
+    struct buffer *spread, *d_spread; /* standard deviations, their gradients [B queries] */
     int expanded; /* with latents: the layer whose q and kv are in the buffers that all share; -1:
                      none */
 
@@ -312,6 +338,8 @@ void range_end(double *norm, size_t n, int exponent, const struct engine *g,
 /* -- engine.c -- */
 /* An error unless the engine was made for this. */
 int engine_expects(const struct engine *g, enum request_kind kind, struct error *e) MUST_USE;
+/* g->tokens, from `at` on, and the rows of other tables that they stand for. */
+void engine_write_tokens(struct engine *g, size_t at, const int32_t *ids, size_t count);
 /* Puts inputs that matter and targets of `count` segments, numbers `first` on of their batch, into
  * g->tokens and g->targets, checked. */
 int engine_upload(struct engine *g, const int32_t *ids, int first, int count,
@@ -430,6 +458,50 @@ void side_forward(struct engine *g, int l, struct buffer *to, int batch, int onl
  * The rest is added to g->d_start, which is zero before the first of these. */
 void side_begin(struct engine *g, int batch);
 void side_reverse(struct engine *g, int l, struct buffer *dy, struct buffer *dx, int batch);
+
+/* -- streams.c -- */
+/* What a block reads and writes: x, the next layer's x, or parts of them. */
+struct buffer *block_input(const struct engine *g, int l);
+struct buffer *block_output(const struct engine *g, int l);
+/* Fills the constants of g. */
+int streams_open(struct engine *g, struct error *e) MUST_USE;
+/* The embeddings in g->stream[0] -> layer 0's x. */
+void streams_expand(struct engine *g, int batch);
+/* Layer l's x -> s->active. */
+void streams_predict(struct engine *g, int l, int batch);
+/* x and s->after of layer l -> the next layer's x. */
+void streams_correct(struct engine *g, int l, int batch);
+/* The last x -> g->joined. */
+void streams_join(struct engine *g, struct rows rows);
+/* Gradient of g->joined in g->stream[2] -> of the last x, in dx. */
+void streams_join_reverse(struct engine *g, struct buffer *dx, struct rows rows);
+/* dy, the gradient of the next layer's x -> of all predictions by themselves, in place, and of
+ * s->after, in g->stream[0]. */
+void streams_correct_reverse(struct engine *g, int l, struct buffer *dy, int batch);
+/* The former, of the last rows, in *dy, and `active`, of s->active -> of layer l's x in *dx; may
+ * swap them. */
+void streams_predict_reverse(struct engine *g, int l, struct buffer **dx, struct buffer **dy,
+                             const struct buffer *active, int batch);
+/* Gradient dx of layer 0's x -> `to`, of the embeddings. */
+void streams_expand_reverse(struct engine *g, struct buffer *to, const struct buffer *dx,
+                            int batch);
+
+/* -- laurel.c -- */
+/* Of y_last [B queries, d]: g->laurel, which laurel_join adds to s->mid, with the factor. */
+void laurel_forward(struct engine *g, int l, const struct buffer *y_last, int batch);
+void laurel_join(struct engine *g, int l, int batch);
+/* d_mid -> that of the sum before the factor, in place. */
+void laurel_scale_reverse(struct engine *g, struct buffer *d_mid, struct rows rows);
+/* That sum's gradient -> += that of the attention norm's output in g->y [B keys, d]; overwrites
+ * g->t and `spare` [B queries, d]. */
+void laurel_reverse(struct engine *g, int l, struct buffer *spare, const struct buffer *d_sum,
+                    int batch);
+
+/* -- cut.c -- */
+/* s->gate_raw -> s->gate. */
+void cut_forward(struct engine *g, int l, struct rows rows);
+/* Gradient of s->gate in g->da_gate -> that of s->gate_raw in g->cut_d. */
+void cut_reverse(struct engine *g, int l, struct rows rows);
 
 /* -- experts.c -- */
 extern const struct routing shared_routing; /* of the shared expert's gate: sigma of one logit */

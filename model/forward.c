@@ -17,7 +17,7 @@ void forward_embed(struct engine *g, int batch)
     const struct decoder *d = g->d;
     struct rows rows = {batch, g->shape.keys[0]};
     int norm = g->embedding_norm.present;
-    struct buffer *to = norm ? g->raw : g->layers[0].x;
+    struct buffer *to = norm ? g->raw : d->streams.count ? g->stream[0] : g->layers[0].x;
     double scale = d->embedding_scale * g->input_scale;
     if (g->project_in.weight) {
         k->embed(k, g->narrow, g->tokens, g->embedding, NULL, g->shape.n, scale, rows,
@@ -39,7 +39,9 @@ void forward_embed(struct engine *g, int batch)
         k->norm(k, g->layers[0].x, g->raw_statistics, g->raw, &g->embedding_norm.norm, rows,
                 d->hidden);
     if (d->side_width)
-        k->copy(k, g->start, g->layers[0].x, rows, d->hidden);
+        k->copy(k, g->start, d->streams.count ? to : g->layers[0].x, rows, d->hidden);
+    if (d->streams.count)
+        streams_expand(g, batch);
 }
 
 int forward_keys(struct engine *g, int l, int batch)
@@ -216,7 +218,7 @@ static int forward_post(struct engine *g, int l, struct buffer *from, int batch,
     struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
-    struct buffer *out = g->layers[l + 1].x;
+    struct buffer *out = block_output(g, l);
     int queries = g->shape.queries[l], hidden = g->d->hidden,
         post = g->d->blocks[l].residual == RESIDUAL_POST;
     struct rows rows = {batch, queries};
@@ -242,7 +244,7 @@ static int forward_branches(struct engine *g, int l, int batch, int only_kept, s
     const struct block *b = &d->blocks[l];
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
-    struct buffer *x = g->layers[l].x, *out = g->layers[l + 1].x;
+    struct buffer *x = block_input(g, l), *out = block_output(g, l);
     int keys = g->shape.keys[l], queries = g->shape.queries[l], hidden = d->hidden,
         pruned = queries < keys;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
@@ -254,6 +256,8 @@ static int forward_branches(struct engine *g, int l, int batch, int only_kept, s
         k->tail(k, g->t, g->y, batch, queries, keys, hidden);
         y_last = g->t;
     }
+    if (w->laurel_down.weight)
+        laurel_forward(g, l, y_last, batch);
     forward_mixer(g, l, y_last, batch);
     if (!block_has_mlp(b)) {
         if (!only_kept)
@@ -273,11 +277,16 @@ static int forward_branches(struct engine *g, int l, int batch, int only_kept, s
             mlp_input = g->r;
         }
     }
+    if (w->laurel_down.weight)
+        laurel_join(g, l, batch);
     normed(g, g->y, s->statistics_2, mlp_input, &w->mlp_norm, query_rows);
     if (w->up.weight)
         k->linear(k, s->up, g->y, w->up.weight, w->up.bias, query_rows, 0);
     if (w->gate.weight)
-        k->linear(k, s->gate, g->y, w->gate.weight, w->gate.bias, query_rows, 0);
+        k->linear(k, b->gate_cut.present ? s->gate_raw : s->gate, g->y, w->gate.weight,
+                  w->gate.bias, query_rows, 0);
+    if (b->gate_cut.present)
+        cut_forward(g, l, query_rows);
     if (b->experts.apart ? experts_apart_forward(g, l, batch, e)
                          : b->experts.routing.experts && experts_forward(g, l, batch, e))
         return -1;
@@ -299,9 +308,13 @@ static int forward_branches(struct engine *g, int l, int batch, int only_kept, s
 int forward_block(struct engine *g, int l, int batch, int only_kept, struct error *e)
 {
     /* the gate of an input besides x reads the block's output, whose buffer is free in reverse */
-    int side = g->d->blocks[l].side.gate.weight.data != NULL;
-    if (forward_branches(g, l, batch, only_kept && !side, e))
+    int side = g->d->blocks[l].side.gate.weight.data != NULL, streams = g->d->streams.count;
+    if (streams)
+        streams_predict(g, l, batch);
+    if (forward_branches(g, l, batch, only_kept && !side && !streams, e))
         return -1;
+    if (streams)
+        streams_correct(g, l, batch);
     if (side || (!only_kept && g->d->blocks[l].factor != 0))
         side_forward(g, l, g->layers[l + 1].x, batch, only_kept);
     return 0;
@@ -326,7 +339,10 @@ int forward_blocks(struct engine *g, int batch, struct error *e)
 
 void forward_last(struct engine *g, struct rows rows)
 {
-    struct buffer *x = g->layers[g->d->layers].x, *to = g->project_out.weight ? g->y : g->last;
+    struct buffer *x = g->d->streams.count ? g->joined : g->layers[g->d->layers].x,
+                  *to = g->project_out.weight ? g->y : g->last;
+    if (g->d->streams.count)
+        streams_join(g, rows);
     normed(g, to, g->final_statistics, x, &g->final_norm, rows);
     if (g->project_out.weight)
         g->k->linear(g->k, g->last, g->y, g->project_out.weight, g->project_out.bias, rows, 0);

@@ -300,7 +300,7 @@ static int read_mlp(struct block *b, const struct reading *r)
 {
     const struct names *names = &r->layout->names;
     size_t width = (size_t)r->d->hidden,
-           inner = (size_t)r->d->mlp * (r->wide_sharers && b->source ? 2 : 1);
+           inner = (size_t)(b->mlp ? b->mlp : r->d->mlp) * (r->wide_sharers && b->source ? 2 : 1);
     b->activation = r->activation;
     if (!names->down && !r->layout->experts)
         return 0;
@@ -399,7 +399,8 @@ int layout_read(struct decoder *d, const struct layout *row, struct error *e)
                            ? names->older_head
                            : names->head;
     if (take_aliases(d, layout->aliases, e) ||
-        (layout->defaults && set_defaults(d, layout->defaults, e)))
+        (layout->defaults && set_defaults(d, layout->defaults, e)) ||
+        (layout->prepare && layout->prepare(d, e)))
         return -1;
     if (layout->experts_key && config_bool_or(d->config, layout->experts_key, 0, &on, e))
         return -1;

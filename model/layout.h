@@ -141,6 +141,8 @@ struct layout {
     int pattern_first; /* 1: the layer without a window is the first of them */
     enum turned turned;
 
+    /* What has to be done to the configuration before it is read; NULL: nothing. */
+    int (*prepare)(struct decoder *d, struct error *e);
     /* Sizes of heads in layers without windows, if they have others: before positions are read;
      * NULL: as in the others. And what blocks share, after that, before tensors are read. */
     int (*full_heads)(int *size, int *kv_heads, struct decoder *d, struct error *e);

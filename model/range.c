@@ -30,20 +30,21 @@ static struct range range_of(const struct kernels *k)
 
 int range_passes(const struct block *b)
 {
-    return b->residual != RESIDUAL_POST && !b->residual_from_norm && b->factor == 0;
+    return b->residual != RESIDUAL_POST && !b->residual_from_norm && b->factor == 0 &&
+           !b->predictor.router.weight.data && !b->laurel.down.weight.data;
 }
 
 void range_peak(struct engine *g, int l, const struct buffer *dx, int batch)
 {
-    int rows = g->shape.keys[l], hidden = g->d->hidden;
+    int rows = g->shape.keys[l], width = stream_width(g->d);
     struct rows last = {batch, 1};
     if (!g->layers[l].peak)
         return;
     if (rows > 1) {
-        g->k->tail(g->k, g->t, dx, batch, 1, rows, hidden);
+        g->k->tail(g->k, g->t, dx, batch, 1, rows, width);
         dx = g->t;
     }
-    g->k->row_norms(g->k, g->layers[l].peak, dx, 1, last, hidden);
+    g->k->row_norms(g->k, g->layers[l].peak, dx, 1, last, width);
 }
 
 int range_points(const struct engine *g)

@@ -68,11 +68,12 @@ static void reverse_input(struct engine *g, int l, struct buffer **dx, struct bu
     if (queries == keys) {
         struct buffer *swap = *dx;
         *dx = *dy, *dy = swap;
-        normed_reverse(g, *dx, g->y, (struct normed){s->x, s->statistics_1, norm}, rows, 1,
-                       l > 0 ? PRODUCT : PASS);
+        normed_reverse(g, *dx, g->y, (struct normed){block_input(g, l), s->statistics_1, norm},
+                       rows, 1, l > 0 ? PRODUCT : PASS);
         return;
     }
-    normed_reverse(g, *dx, g->y, (struct normed){s->x, s->statistics_1, norm}, rows, 0, PASS);
+    normed_reverse(g, *dx, g->y, (struct normed){block_input(g, l), s->statistics_1, norm}, rows, 0,
+                   PASS);
     g->k->tail_reverse(g->k, *dx, *dy, batch, queries, keys, g->d->hidden);
 }
 
@@ -97,9 +98,16 @@ void reverse_head(struct engine *g, struct buffer *dx, int batch)
         k->linear_reverse(k, g->y, g->d_last, g->project_out.weight, rows, 0);
         dy = g->y;
     }
-    normed_reverse(g, dx, dy,
-                   (struct normed){g->layers[d->layers].x, g->final_statistics, &g->final_norm},
-                   rows, 0, PRODUCT);
+    if (d->streams.count) {
+        normed_reverse(g, g->stream[2], dy,
+                       (struct normed){g->joined, g->final_statistics, &g->final_norm}, rows, 0,
+                       PASS);
+        streams_join_reverse(g, dx, rows);
+    } else {
+        normed_reverse(g, dx, dy,
+                       (struct normed){g->layers[d->layers].x, g->final_statistics, &g->final_norm},
+                       rows, 0, PRODUCT);
+    }
     range_peak(g, d->layers, dx, batch);
 }
 
@@ -129,8 +137,11 @@ static int reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct 
                             rows, width);
     if (own)
         k->linear_reverse(k, g->y, g->a, w->up.weight, rows, 0);
+    if (b->gate_cut.present)
+        cut_reverse(g, l, rows);
     if (gate)
-        k->linear_reverse(k, g->y, g->da_gate, w->gate.weight, rows, 1);
+        k->linear_reverse(k, g->y, b->gate_cut.present ? g->cut_d : g->da_gate, w->gate.weight,
+                          rows, 1);
     if (w->shared_gate.weight) {
         k->route_reverse(k, g->d_logits, g->d_weights, s->shared_logit, NULL, &shared_routing,
                          rows);
@@ -268,6 +279,8 @@ static int reverse_sequential(struct engine *g, int l, struct buffer **to, struc
     normed_reverse(g, dy, g->y, (struct normed){s->mid, s->statistics_2, &w->mlp_norm}, query_rows,
                    !b->residual_from_norm, w->attention_post_norm.present ? PASS : PRODUCT);
 
+    if (w->laurel_down.weight)
+        laurel_scale_reverse(g, dy, query_rows);
     branch = dy;
     if (w->attention_post_norm.present) {
         branch = dx;
@@ -276,6 +289,8 @@ static int reverse_sequential(struct engine *g, int l, struct buffer **to, struc
                      query_rows, 0, PRODUCT);
     }
     reverse_mixer(g, l, branch, batch);
+    if (w->laurel_down.weight)
+        laurel_reverse(g, l, dx, dy, batch);
     if (b->residual_from_norm) {
         k->tail_reverse(k, g->y, dy, batch, queries, keys, hidden);
         normed_reverse(g, dx, g->y, (struct normed){s->x, s->statistics_1, &w->attention_norm},
@@ -334,6 +349,20 @@ static int reverse_parallel(struct engine *g, int l, struct buffer *dx, struct b
     return 0;
 }
 
+/* A block that reads one of several streams. */
+static int reverse_streams(struct engine *g, int l, struct buffer **dx, struct buffer **dy,
+                           int batch, struct error *e)
+{
+    struct buffer *to = g->stream[1], *from = g->stream[0];
+    g->rounded_of = NULL;
+    streams_correct_reverse(g, l, *dy, batch);
+    if (reverse_sequential(g, l, &to, &from, batch, e))
+        return -1;
+    g->rounded_of = NULL;
+    streams_predict_reverse(g, l, dx, dy, to, batch);
+    return 0;
+}
+
 int reverse_block(struct engine *g, int l, struct buffer **dx, struct buffer **dy, int batch,
                   struct error *e)
 {
@@ -342,6 +371,8 @@ int reverse_block(struct engine *g, int l, struct buffer **dx, struct buffer **d
         no_rounding(g, *dy);
         side_reverse(g, l, *dy, *dx, batch);
     }
+    if (g->d->streams.count)
+        return reverse_streams(g, l, dx, dy, batch, e);
     switch (g->d->blocks[l].residual) {
     case RESIDUAL_SEQUENTIAL: return reverse_sequential(g, l, dx, dy, batch, e);
     case RESIDUAL_POST: return reverse_post(g, l, dx, dy, batch, e);
@@ -356,6 +387,11 @@ struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch)
     const struct decoder *d = g->d;
     struct rows rows = {batch, g->shape.keys[0]};
     struct buffer *at = dx;
+    if (d->streams.count) {
+        at = dx == g->g[0] ? g->g[1] : g->g[0];
+        streams_expand_reverse(g, at, dx, batch);
+        dx = at;
+    }
     if (d->side_width)
         k->add(k, dx, g->d_start, rows, d->hidden);
     if (g->embedding_norm.present) {
@@ -396,7 +432,7 @@ int reverse_blocks(struct engine *g, struct buffer **gradient, int batch, struct
             return -1;
         if (g->shape.by_layer && l > 0)
             k->row_norms(k, g->layers[l].norms, dx, 1, (struct rows){batch, g->shape.keys[l]},
-                         g->d->hidden);
+                         stream_width(g->d));
         range_peak(g, l, dx, batch);
         if (weights_turn(g, l, l > 0 ? l - 1 : l, e)) /* the next pass starts with the first one */
             return -1;

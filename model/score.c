@@ -46,7 +46,7 @@ int engine_score(struct engine *g, double *logprob, const int32_t *ids, int coun
         return -1;
     for (size_t b = 0; b < (size_t)count; b++) {
         const int32_t *segment = ids + b * (n + 1);
-        k->write_index(k, g->tokens, b * inputs, segment + (n - inputs), inputs);
+        engine_write_tokens(g, b * inputs, segment + (n - inputs), inputs);
         k->write_index(k, g->targets, b * outputs, segment + (n + 1 - outputs), outputs);
     }
     if (run(g, count, e))
@@ -163,11 +163,11 @@ int engine_score_next(struct engine *g, double *logprob, const int32_t *ids, int
     if (g->d->position == POSITION_SINUSOIDAL &&
         weights_load_positions(g, g->carried + outputs - g->shape.n, e))
         return -1;
-    k->write_index(k, g->tokens, 0, ids, (size_t)count);
+    engine_write_tokens(g, 0, ids, (size_t)count);
     k->write_index(k, g->targets, 0, ids + 1, (size_t)count);
     for (int i = count; i < outputs;
          i++) { /* the end of the stream: what follows a token does not change it */
-        k->write_index(k, g->tokens, (size_t)i, ids + count, 1);
+        engine_write_tokens(g, (size_t)i, ids + count, 1);
         k->write_index(k, g->targets, (size_t)i, ids + count, 1);
     }
     if (run(g, 1, e))
@@ -208,7 +208,7 @@ int engine_score_on(struct engine *g, double *logprob, const int32_t *ids, int c
         return fail(e, "%d outputs of %d inputs (expected 1 to %d)", outputs, count, count);
     if (engine_check_ids(g, ids, (size_t)count + 1, e) || fit(g, count, outputs, e))
         return -1;
-    k->write_index(k, g->tokens, 0, ids, (size_t)count);
+    engine_write_tokens(g, 0, ids, (size_t)count);
     k->write_index(k, g->targets, 0, ids + 1 + count - outputs, (size_t)outputs);
     if (run(g, 1, e))
         return -1;

@@ -69,6 +69,16 @@ static const struct row of_block[] = {
     {NORM, BLOCK(router_norm, experts.router_norm), 0},
     {NORM, BLOCK(expert_output_norm, experts.output_norm), 0},
     {NORM, BLOCK(expert_mlp_norm, experts.mlp_norm), 0},
+    {NORM, BLOCK(stream_norm, predictor.norm), 0},
+    {LINEAR, BLOCK(stream_router, predictor.router), 0},
+    {LINEAR, BLOCK(predict, predictor.predict), 0},
+    {LINEAR, BLOCK(predict_active, predictor.predict_active), 0},
+    {LINEAR, BLOCK(predict_turned, predictor.predict_turned), 0},
+    {LINEAR, BLOCK(correct, predictor.correct), 0},
+    {NORM, BLOCK(laurel_norm, laurel.norm), 0},
+    {LINEAR, BLOCK(laurel_down, laurel.down), 0},
+    {LINEAR, BLOCK(laurel_up, laurel.up), 0},
+    {NORM, BLOCK(gate_cut, gate_cut), 0},
 };
 enum { OF_BLOCK = sizeof of_block / sizeof *of_block };
 
@@ -83,12 +93,26 @@ enum {
     EXPERT_OUT_ROW = 2 /* the first output part */
 };
 
+#define STREAM(k) \
+    {LINEAR, SHARED(stream_project[k], streams.project[k]), 0}, \
+    { \
+        LINEAR, SHARED(stream_unproject[k], streams.unproject[k]), 0 \
+    }
 /* What all layers share, except rows of positions. A tied head is the embedding's table. */
 static const struct row of_all[] = {
-    {TABLE, SHARED(embedding, embedding), 0},    {TABLE, SHARED(head, head.weight), 0},
-    {VECTOR, SHARED(head_bias, head.bias), 0},   {NORM, SHARED(embedding_norm, embedding_norm), 0},
-    {NORM, SHARED(final_norm, final_norm), 0},   {NORM, SHARED(side_norm, side_norm), 0},
-    {LINEAR, SHARED(project_in, project_in), 0}, {LINEAR, SHARED(project_out, project_out), 0},
+    {TABLE, SHARED(embedding, embedding), 0},
+    {TABLE, SHARED(head, head.weight), 0},
+    {VECTOR, SHARED(head_bias, head.bias), 0},
+    {NORM, SHARED(embedding_norm, embedding_norm), 0},
+    {NORM, SHARED(final_norm, final_norm), 0},
+    {NORM, SHARED(side_norm, side_norm), 0},
+    {LINEAR, SHARED(project_in, project_in), 0},
+    {LINEAR, SHARED(project_out, project_out), 0},
+    {NORM, SHARED(stream_unit, streams.unit), 0},
+    {NORM, SHARED(stream_length, streams.length), 0},
+    STREAM(0),
+    STREAM(1),
+    STREAM(2),
 };
 enum { OF_ALL = sizeof of_all / sizeof *of_all };
 

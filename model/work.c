@@ -12,7 +12,8 @@ enum { ZERO_BELOW = -87 };
 static double mlp_columns(const struct block *b)
 {
     const struct experts *x = &b->experts;
-    double columns = (b->gate.weight.data ? 3.0 : 2.0) * mlp_width(b);
+    double columns = (b->gate.weight.data ? 3.0 : 2.0) * mlp_width(b) +
+                     2.0 * (double)b->laurel.down.weight.rows;
     if (x->routing.experts)
         columns += x->routing.experts +
                    (x->expert[0].gate.weight.data ? 3.0 : 2.0) * x->routing.chosen * x->width;

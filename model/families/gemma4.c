@@ -127,14 +127,11 @@ static int check_exceptions(const struct decoder *d, struct error *e)
     return 0;
 }
 
-/* The last layer has no window. The last num_kv_shared_layers read the keys and values of the last
- * layer of their kind before them. */
-static int share_keys(struct decoder *d, struct error *e)
+int share_keys(struct decoder *d, long absent, struct error *e)
 {
     struct config *c = d->config;
     long shared;
-    if (config_int_or(c, "num_kv_shared_layers", 0, d->layers - 1, 0, &shared, e) ||
-        check_exceptions(d, e))
+    if (config_int_or(c, "num_kv_shared_layers", 0, d->layers - 1, absent, &shared, e))
         return -1;
     for (int l = d->layers - (int)shared; l < d->layers; l++) {
         int of = d->layers - (int)shared - 1;
@@ -159,6 +156,11 @@ static int share_keys(struct decoder *d, struct error *e)
     return 0;
 }
 
+static int share(struct decoder *d, struct error *e)
+{
+    return check_exceptions(d, e) || share_keys(d, 0, e) ? -1 : 0;
+}
+
 /* Columns of one layer of a table whose rows have those of all layers, one after the other. */
 static view columns_of(view table, size_t first, size_t count)
 {
@@ -167,26 +169,18 @@ static view columns_of(view table, size_t first, size_t count)
     return table;
 }
 
-/* Inputs of layers beside the residual stream, of `width` numbers. p is half the sum of two parts
- * times sqrt 2, and read only by a product with a norm behind it: so twice that norm's epsilon
- * gives the same without the factor. */
-static int read_sides(struct decoder *d, const char *prefix, double epsilon, int width,
-                      long vocabulary, struct error *e)
+int read_sides(struct decoder *d, const char *prefix, double epsilon, int width, long vocabulary,
+               struct error *e)
 {
     const size_t size = (size_t)width, all = (size_t)d->layers * size, hidden = (size_t)d->hidden;
     const struct norm_form form = {NORM_RMS, epsilon * d->hidden, size, "weight", NULL};
     view table, project;
-    if (vocabulary < d->vocabulary)
-        return fail(e,
-                    "%s: vocab_size_per_layer_input %ld is below vocab_size %d (expected a row for "
-                    "each token)",
-                    config_path(d->config), vocabulary, d->vocabulary);
     if (family_matrix(&table, d, (size_t)vocabulary, all, e, "%sembed_tokens_per_layer.weight",
                       prefix) ||
         family_matrix(&project, d, all, hidden, e, "%sper_layer_model_projection.weight", prefix) ||
         family_norm_named(&d->side_norm, d, form, e, "%sper_layer_projection_norm", prefix))
         return -1;
-    d->side_width = width;
+    d->side_width = width, d->side_rows = (int)vocabulary;
     d->side_scale = element_round(sqrt(width),
                                   table.type == ELEMENT_F16 || table.type == ELEMENT_BF16
                                       ? table.type
@@ -280,8 +274,14 @@ static int finish_gemma4(struct decoder *d, struct error *e)
     long width, vocabulary;
     if (config_real_or(c, "rms_norm_eps", 0, 1, 1e-6, &epsilon, e) ||
         config_int_or(c, "hidden_size_per_layer_input", 0, 1 << 16, 256, &width, e) ||
-        config_int_or(c, "vocab_size_per_layer_input", 1, 1 << 26, 262144, &vocabulary, e) ||
-        (width && read_sides(d, family_prefix(d, "model.", "embed_tokens.weight"), epsilon,
+        config_int_or(c, "vocab_size_per_layer_input", 1, 1 << 26, 262144, &vocabulary, e))
+        return -1;
+    if (width && vocabulary < d->vocabulary)
+        return fail(e,
+                    "%s: vocab_size_per_layer_input %ld is below vocab_size %d (expected a row for "
+                    "each token)",
+                    config_path(c), vocabulary, d->vocabulary);
+    if ((width && read_sides(d, family_prefix(d, "model.", "embed_tokens.weight"), epsilon,
                              (int)width, vocabulary, e)))
         return -1;
     return finish_blocks(d, e);
@@ -308,8 +308,8 @@ static int finish_unified(struct decoder *d, struct error *e)
         BIASES(KEY("attention_bias"), KEY("attention_bias"), NO), \
         .rope = {ROTARY_WHOLE, .by_kind = 1, .proportional = 1, .theta_default = 1e4, \
                  .local_theta_default = 1e4}, \
-        .turned = TURNED_BY_KIND, BUT_EVERY(6, window), .full_heads = full_heads, \
-        .share = share_keys, .keys_are_values = KEY("attention_k_eq_v"), .values_normed = 1, \
+        .turned = TURNED_BY_KIND, BUT_EVERY(6, window), .full_heads = full_heads, .share = share, \
+        .keys_are_values = KEY("attention_k_eq_v"), .values_normed = 1, \
         .wide_sharers = KEY("use_double_wide_mlp"), .scale_embedding = YES, .scale_rounded = 1, \
         .tied = 1, \
         .defaults = "{\"vocab_size\": 262144, \"hidden_size\": 2304, " \

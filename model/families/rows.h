@@ -39,6 +39,14 @@ int finish_granite(struct decoder *d, struct error *e) MUST_USE;
 /* Of minicpm3: those of minicpm. Of ministral3: queries that grow with their position. */
 int finish_minicpm3(struct decoder *d, struct error *e) MUST_USE;
 int finish_ministral3(struct decoder *d, struct error *e) MUST_USE;
+/* Of Gemma 3n and 4: the last num_kv_shared_layers, by default `absent`, read the keys and values
+ * of the last layer of their kind before them. */
+int share_keys(struct decoder *d, long absent, struct error *e) MUST_USE;
+/* Of both: inputs of layers beside the residual stream, of `width` numbers, from a table with so
+ * many rows. p is half the sum of two parts times sqrt 2, and read only by a product with a norm
+ * behind it: so twice that norm's epsilon gives the same without the factor. */
+int read_sides(struct decoder *d, const char *prefix, double epsilon, int width, long vocabulary,
+               struct error *e) MUST_USE;
 /* Marks as used what files have of layers for the next tokens behind the model's own: as many as
  * num_nextn_predict_layers says, by default `absent`. */
 int skip_next_layers(struct decoder *d, long absent, struct error *e) MUST_USE;

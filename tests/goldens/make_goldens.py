@@ -57,14 +57,14 @@ def fresh_folder(name):
 
 
 def rows_by_token(model, table, stored):
-    """A function that tells a model with tables of inputs by layer (Gemma 4) the tokens of rows [n, d]: they are constants of the derivative, so
+    """A function that tells a model with tables of inputs by layer (Gemma 3n, 4) the tokens of rows [n, d]: they are constants of the derivative, so
     those of the nearest rows of its embedding."""
     module = next((one for name, one in model.named_modules() if name.endswith("embed_tokens_per_layer")), None)
     if module is None:
         return lambda rows: None
     found = {}
     scale = module.scalar_embed_scale if stored == torch.float32 else torch.tensor(module.scalar_embed_scale, dtype=stored).item()
-    module.register_forward_hook(lambda module, given, result: scale * module.weight[found["ids"]])
+    module.register_forward_hook(lambda module, given, result: scale * module.weight[found["ids"].where(found["ids"] < len(module.weight), 0)])
 
     def tell(rows):
         found["ids"] = torch.cdist(rows.detach(), table).argmin(1)[None]

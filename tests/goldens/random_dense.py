@@ -529,6 +529,31 @@ def put_rotations(d, config):
                                  "sliding_attention": d.pick({"rope_type": "default", "rope_theta": 70.0}, {"rope_type": "linear", "factor": 3.0, "rope_theta": 40.0})}
 
 
+def draw_gemma3n_text(d, layers, length):
+    kv = d.pick(1, 1, 2)
+    heads = kv * d.pick(1, 2)
+    layers = d.whole(2, 6)
+    kinds = [d.pick("full_attention", "sliding_attention") for _ in range(layers)]
+    config = {"num_hidden_layers": layers, "hidden_size": heads * d.whole(2, 12), "intermediate_size": d.whole(5, 30), "num_attention_heads": heads, "num_key_value_heads": kv,
+              "head_dim": d.pick(2, 4, 6, 8), "sliding_window": d.pick(1, 3, 5, 30), "layer_types": kinds, "num_kv_shared_layers": d.pick(0, 0, 1, 2),
+              "hidden_size_per_layer_input": d.pick(4, 5), "vocab_size_per_layer_input": d.pick(64, 64, 20), "laurel_rank": d.whole(1, 6)}
+    if d.chance(0.3):
+        config["intermediate_size"] = [d.whole(5, 30) for _ in range(layers)]
+    if d.chance(0.7):
+        config["activation_sparsity_pattern"] = [d.pick(0.0, 0.5, 0.8, 0.95) for _ in range(layers)]
+    d.put(config, "altup_num_inputs", 0.5, 2, 3, 4)
+    d.put(config, "altup_active_idx", 0.3, 0, 1)
+    d.put(config, "altup_correct_scale", 0.5, True, False)
+    d.put(config, "altup_coef_clip", 0.3, 120.0, 1.0)
+    d.put(config, "hidden_activation", 0.3, d.activation())
+    d.put(config, "rms_norm_eps", 0.5, d.epsilon())
+    d.put(config, "tie_word_embeddings", 0.7, True, False)
+    d.put(config, "final_logit_softcapping", 0.5, 2.5, 5.0)
+    d.put(config, "rope_local_base_freq", 0.3, 50.0, 700.0)
+    d.put(config, "rope_theta", 0.3, 400.0)
+    return biased(d, config, "attention_bias")
+
+
 def experts_of_gemma4(d):
     """Experts beside the MLPs, or their sizes without them."""
     experts = d.whole(1, 6)
