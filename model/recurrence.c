@@ -15,6 +15,12 @@ static struct recurrence recurrence_of(const struct engine *g, int l)
                                .skip = g->blocks[l].skip};
 }
 
+/* The layer's states: none where one row of output is needed, whatever buffer layers share. */
+static struct buffer *states_of(const struct engine *g, int l)
+{
+    return g->shape.queries[l] > 1 ? g->layers[l].states : NULL;
+}
+
 static struct convolution convolution_of(const struct engine *g, int l)
 {
     return (struct convolution){.reach = g->d->blocks[l].mixer.recurrence.reach,
@@ -82,6 +88,7 @@ void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, in
     struct layer *s = &g->layers[l];
     struct convolution convolution = convolution_of(g, l);
     struct recurrence recurrence = recurrence_of(g, l);
+    struct buffer *states = states_of(g, l);
     int keys = g->shape.keys[l], queries = g->shape.queries[l];
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     k->linear(k, g->mixed, g->y, w->recurrence_in.weight, w->recurrence_in.bias, key_rows, 0);
@@ -89,11 +96,11 @@ void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, in
     k->linear(k, s->steps, g->y, w->recurrence_steps.weight, w->recurrence_steps.bias, key_rows, 0);
     k->linear(k, s->z, y_last, w->recurrence_gate.weight, w->recurrence_gate.bias, query_rows, 0);
     make_operands(g, l, batch);
-    if (s->states) /* the first of them is read */
-        k->scale(k, s->states, 0,
+    if (states) /* the first of them is read */
+        k->scale(k, states, 0,
                  (struct rows){batch * recurrence.heads, (int)recurrence_states(keys)},
                  recurrence.key_size * recurrence.value_size);
-    k->recur(k, s->raw_o, s->states, g->qkv, g->gates, &recurrence, batch, queries, keys);
+    k->recur(k, s->raw_o, states, g->qkv, g->gates, &recurrence, batch, queries, keys);
     gate_output(g, l, query_rows);
 }
 
@@ -135,8 +142,8 @@ void recurrence_reverse(struct engine *g, int l, int batch)
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     gate_output_reverse(g, l, query_rows);
     make_operands(g, l, batch);
-    k->recur_reverse(k, g->dkv, g->d_gates, g->t, s->states, g->qkv, g->gates, &recurrence, batch,
-                     queries, keys);
+    k->recur_reverse(k, g->dkv, g->d_gates, g->t, states_of(g, l), g->qkv, g->gates, &recurrence,
+                     batch, queries, keys);
     if (w->recurrence_key_norm.present)
         k->norm_heads_reverse(k, g->dkv, g->dkv, g->mixed, g->key_statistics,
                               &w->recurrence_key_norm.norm, key_rows, 2 * v->key_heads, v->key_size,
