@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(BLOCK)
 {
     int segment = (int)blockIdx.x / a.keys, t = (int)blockIdx.x % a.keys,
         begin = a.keys - a.queries;
-    const T *all = x + (size_t)segment * a.keys * a.stride,
+    const T *all = a.gated ? x + (size_t)segment * a.keys * a.stride : NULL,
             *seeds = dy + (size_t)segment * a.queries * a.width;
     for (int c = (int)threadIdx.x * N; c < a.width; c += (int)blockDim.x * N) {
         float sum[N] = {0}, gate[N] = {0}, d[N], v[N], tap[N];
@@ -118,7 +118,7 @@ static struct convolution_arguments arguments_of(struct kernels *k, const struct
     return a;
 }
 
-/* dy NULL: forward. */
+/* dy NULL: forward. x NULL: none is read. */
 template <int N, class T>
 static void launch(struct kernels *k, struct buffer *out, const struct buffer *dy,
                    const struct buffer *x, const struct convolution_arguments &a, int segments)
@@ -128,7 +128,7 @@ static void launch(struct kernels *k, struct buffer *out, const struct buffer *d
         block(cuda_row_threads(cuda_divide_up((size_t)a.width, N)));
     if (dy)
         LAUNCH((convolve_rows_reverse<N, T>), grid, block, 0, stream, (T *)out->data,
-               (const T *)dy->data, (const T *)x->data, a);
+               (const T *)dy->data, x ? (const T *)x->data : NULL, a);
     else
         LAUNCH((convolve_rows<N, T>), grid, block, 0, stream, (T *)out->data, (const T *)x->data,
                a);
@@ -137,9 +137,9 @@ static void launch(struct kernels *k, struct buffer *out, const struct buffer *d
 static void either(struct kernels *k, struct buffer *out, const struct buffer *dy,
                    const struct buffer *x, const struct convolution_arguments &a, int segments)
 {
-    if (cuda_is_bf16(k, x) && a.width % 4 == 0)
+    if (cuda_is_bf16(k, out) && a.width % 4 == 0)
         launch<4, bf16>(k, out, dy, x, a, segments);
-    else if (cuda_is_bf16(k, x))
+    else if (cuda_is_bf16(k, out))
         launch<1, bf16>(k, out, dy, x, a, segments);
     else if (a.width % 4 == 0)
         launch<4, float>(k, out, dy, x, a, segments);
