@@ -20,7 +20,8 @@ static const char *const activation_names[] = {[ACTIVATION_GELU] = "gelu",
                                                [ACTIVATION_RELU_SQUARED] = "relu2",
                                                [ACTIVATION_CLAMPED] =
                                                    "quick_gelu clamped at 7, times 1 + up",
-                                               [ACTIVATION_TANH] = "tanh"};
+                                               [ACTIVATION_TANH] = "tanh",
+                                               [ACTIVATION_SIGMOID] = "sigmoid"};
 
 /* Appends one setting of the blocks. */
 static void put_setting(FILE *f, int *first, const char *format, ...)

@@ -91,7 +91,8 @@ struct norm {
 /* GELU (Hendrycks, Gimpel 2016): x Phi(x); its tanh form; QUICK_GELU: x sigma(1.702 x). GELU_BLOOM
  * is GELU_TANH with sqrt(2 / pi) cut to 0.79788456, as in that family's code: the same in float,
  * not in double. SILU: x sigma(x). RELU_SQUARED: max(x, 0)^2. CLAMPED: x' sigma(1.702 x') with x' =
- * min(x, ACTIVATION_LIMIT); if gated, multiplied by 1 + up clamped to +-ACTIVATION_LIMIT. */
+ * min(x, ACTIVATION_LIMIT); if gated, multiplied by 1 + up clamped to +-ACTIVATION_LIMIT. SIGMOID:
+ * sigma(x), of gates. */
 enum activation {
     ACTIVATION_GELU,
     ACTIVATION_GELU_TANH,
@@ -101,7 +102,8 @@ enum activation {
     ACTIVATION_GELU_BLOOM,
     ACTIVATION_RELU_SQUARED,
     ACTIVATION_CLAMPED,
-    ACTIVATION_TANH
+    ACTIVATION_TANH,
+    ACTIVATION_SIGMOID
 };
 #define ACTIVATION_LIMIT 7.0f
 

@@ -48,7 +48,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
            gated = 0; /* most elements of any MLP; of any that needs two in reverse */
     size_t slots = 0, slots_size = 0, scaled = 0, logits = 0, weights = 0,
            apart = 0; /* of experts */
-    size_t recurring = 0, mixed = 0, gates = 0, key_statistics = 0; /* of recurrences */
+    size_t z_size = 0, recurring = 0, mixed = 0, gates = 0, key_statistics = 0; /* of recurrences */
     size_t queries = 0, laurel = 0, low = 0, cut = 0; /* the most of any; with these kinds */
     size_t inner = hidden, widest, rank = 0, shared = 0, own_width = 0; /* the last of latents */
     for (int l = 0; l < d->layers; l++) {
@@ -83,11 +83,11 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         most(&logits, here * (size_t)x->routing.experts);
         most(&weights, rows_of_experts);
         most(&apart, x->apart ? here : 0);
+        most(&z_size, b->output_gate.weight.data ? here * (size_t)block_mixed_width(d, b) : 0);
         if (!block_recurs(b))
             continue;
         const struct recurrence_view *r = &b->mixer.recurrence;
         const size_t rows_read = (size_t)s->keys[l];
-        most(&q_size, here * (size_t)block_gate_width(b));
         most(&recurring, rows_read * kept_width);
         most(&mixed, here * (size_t)block_gate_width(b));
         most(&mixed, rows_read * kept_width);
@@ -120,6 +120,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(d_branch), ROLE_RESIDUAL, reverse ? apart : 0, hidden, OWN},
         {ENGINE(dq), ROLE_ACTIVATION, reverse ? q_size : 0, 1, OWN},
         {ENGINE(dkv), ROLE_ACTIVATION, reverse ? kv_size : 0, 1, OWN},
+        {ENGINE(dz), ROLE_ACTIVATION, reverse ? z_size : 0, 1, OWN},
         {ENGINE(qkv), ROLE_ACTIVATION, recurring, 1, OWN},
         {ENGINE(mixed), ROLE_ACTIVATION, mixed, 1, OWN},
         {ENGINE(gates), ROLE_RESIDUAL, gates, 1, OWN},
@@ -209,8 +210,8 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
                  width = (size_t)x->width, apart = x->apart ? queries : 0;
     const struct recurrence_view *r = &b->mixer.recurrence;
     const int recurs = block_recurs(b);
-    const size_t gated = recurs ? queries : 0, stepping = recurs ? keys : 0,
-                 o_norms = recurs && r->norm.present ? gated : 0,
+    const size_t gated = b->output_gate.weight.data ? queries : 0, stepping = recurs ? keys : 0,
+                 o_norms = recurs && r->norm.present ? queries : 0,
                  states = recurs && queries > 1 ? (size_t)r->heads : 0;
     /* latents make these again */
     const int source = block && shape_is_source(d, l);

@@ -119,7 +119,7 @@ struct convolution_view {
 enum gated_norm { GATED_ALONE, GATED_LAST, GATED_FIRST };
 
 /* A recurrence (kernels/ops.h, recur) of y = n1(x): queries, keys and values, in this order, are
- * activation(convolution(in y)); its gates are of `steps` y, z = gate y. */
+ * activation(convolution(in y)); its gates are of `steps` y, and output_gate gates it. */
 struct recurrence_view {
     int heads, key_heads, key_size, value_size;
     int delta; /* 1: the delta rule */
@@ -132,7 +132,6 @@ struct recurrence_view {
     struct linear steps[2]; /* [heads, hidden] of a, and of b if gates have it */
     view rate, step_bias, skip; /* [heads]; the last two may be absent */
     double low, high, write; /* struct gating */
-    struct linear gate; /* [heads value_size, hidden]: z */
     enum gated_norm gated;
     struct norm_view norm; /* of `groups` slices of a row, each with weights of its own or, if they
                               are [value_size], all with these */
@@ -173,6 +172,8 @@ struct block {
     struct mixer mixer; /* "attention" in residual_wiring and in names of norms is any mixer */
     struct linear query, key, value;
     struct linear output; /* of the mixer */
+    struct linear output_gate; /* z = output_gate y gates the mixer's output: attention's with
+                                  sigma(z); weight.data NULL: not gated */
     struct latent latent; /* in all blocks or none */
     double
         clip; /* queries, keys, values are clamped to +-clip after norms, before rotation; 0: not */

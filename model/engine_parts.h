@@ -37,7 +37,7 @@ struct block_weights {
     struct linear_weights query, kv, output, up, gate, down, router, shared_gate;
     struct linear_weights convolution_in;
     struct weight *taps, *taps_bias;
-    struct linear_weights recurrence_in, recurrence_steps, recurrence_gate; /* each in one */
+    struct linear_weights recurrence_in, recurrence_steps, output_gate;
     struct weight *recurrence_taps, *recurrence_taps_bias, *rate, *step_bias, *skip;
     struct norm_weights recurrence_norm, recurrence_key_norm;
     struct linear_weights latent_down, latent_up, latent_shared, latent_query_down;
@@ -85,10 +85,11 @@ struct layer {
     struct buffer *d_kv; /* as kv, if others read it: their gradients of it */
     struct buffer *lse; /* [B, H, queries] */
     struct buffer *o; /* [B queries, H vd], or of a convolution [B queries, d] */
-    /* of a recurrence with H heads: a, and b, of its gates; z and the output before z gates it; the
-     * statistics of the output's norm; states as `recur` keeps them, unless it reads one row */
+    struct buffer *z, *raw_o; /* with an output gate: z, and the output before z gates it */
+    /* of a recurrence with H heads: a, and b, of its gates; the statistics of the output's norm;
+     * states as `recur` keeps them, unless it reads one row */
     struct buffer *steps; /* [B keys, H], or with b [B keys, 2 H] */
-    struct buffer *z, *raw_o, *o_statistics; /* [B queries, H dv], twice; [B queries, groups, 2] */
+    struct buffer *o_statistics; /* [B queries, groups, 2] */
     struct buffer *states;
     /* with latents, which make q (if by a latent) and kv again in reverse: before their norms, and
      * the norms' statistics; the shared part of keys before rotation */
@@ -182,6 +183,7 @@ struct engine {
         *s; /* residual temporaries for blocks with queries < keys (parallel wiring) */
     struct buffer *a, *da_gate; /* [B queries, m] */
     struct buffer *dq, *dkv;
+    struct buffer *dz; /* with output gates: [B queries, widest z] */
     /* with recurrences: what they read, and a temporary as wide; gates and their gradients, and
      * those of a and b; statistics of their norm of keys */
     struct buffer *qkv, *mixed, *gates, *d_gates, *d_steps, *key_statistics;
@@ -424,7 +426,8 @@ void forward_queries(struct engine *g, int l, int batch);
 /* -- recurrence.c -- */
 /* A recurrence of y_last [B queries, d] and g->y [B keys, d]: s->o. */
 void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, int batch);
-/* g->t = gradient of s->o -> g->y = that of the norm's output [B keys, d]. */
+/* g->t = gradient of s->o -> g->y = that of the norm's output [B keys, d] but for z's part, g->dz.
+ */
 void recurrence_reverse(struct engine *g, int l, int batch);
 
 /* -- convolution.c -- */

@@ -133,8 +133,15 @@ static void forward_mixer(struct engine *g, int l, const struct buffer *y_last, 
     }
     s->kv_rows = w->latent_down.weight ? latent_forward(g, l, y_last, batch)
                                        : forward_qkv(g, l, y_last, batch);
-    g->k->attention(g->k, s->o, s->lse, s->q, g->layers[block_source(g->d, l)].kv, g->attention[l],
+    struct buffer *o = w->output_gate.weight ? s->raw_o : s->o;
+    g->k->attention(g->k, o, s->lse, s->q, g->layers[block_source(g->d, l)].kv, g->attention[l],
                     w->sinks, batch, g->shape.queries[l], s->kv_rows);
+    if (w->output_gate.weight) {
+        struct rows rows = {batch, g->shape.queries[l]};
+        g->k->linear(g->k, s->z, y_last, w->output_gate.weight, w->output_gate.bias, rows, 0);
+        g->k->activate(g->k, s->o, o, s->z, ACTIVATION_SIGMOID, rows,
+                       block_o_width(g->d, &g->d->blocks[l]));
+    }
 }
 
 /* to[B queries, d] = the last rows of `from` [B from_rows, d], and the output of the mixer. */

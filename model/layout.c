@@ -237,6 +237,23 @@ static int read_values(struct block *b, const struct reading *r, size_t rows)
                        r->layout->names.value);
 }
 
+static int read_query(struct block *b, const struct reading *r, size_t rows)
+{
+    struct linear both;
+    size_t width = (size_t)r->d->hidden, heads = (size_t)r->d->heads, size = rows / heads;
+    if (!r->layout->output_gated)
+        return read_linear(&b->query, r, rows, width, r->qkv_bias, r->layout->names.query);
+    if (read_linear(&both, r, 2 * rows, width, r->qkv_bias, r->layout->names.query))
+        return -1;
+    b->query.weight = view_interleaved(both.weight, heads, 2, 0, size);
+    b->output_gate.weight = view_interleaved(both.weight, heads, 2, 1, size);
+    if (both.bias.data) {
+        b->query.bias = view_interleaved(both.bias, heads, 2, 0, size);
+        b->output_gate.bias = view_interleaved(both.bias, heads, 2, 1, size);
+    }
+    return 0;
+}
+
 static int read_attention(struct block *b, const struct reading *r)
 {
     const struct names *names = &r->layout->names;
@@ -261,7 +278,7 @@ static int read_attention(struct block *b, const struct reading *r)
             parts[i]->weight = fused_part(fused.weight, r, i);
             parts[i]->bias = fused_part(fused.bias, r, i);
         }
-    } else if (read_linear(&b->query, r, q_size, width, r->qkv_bias, names->query) ||
+    } else if (read_query(b, r, q_size) ||
                (!b->source && (read_linear(&b->key, r, kv_size, width, r->qkv_bias, names->key) ||
                                read_values(b, r, kv_size))))
         return -1;

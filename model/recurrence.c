@@ -94,7 +94,7 @@ void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, in
     k->linear(k, g->mixed, g->y, w->recurrence_in.weight, w->recurrence_in.bias, key_rows, 0);
     k->convolve(k, s->kv, g->mixed, &convolution, batch, keys, keys, block_recurrence_width(b));
     k->linear(k, s->steps, g->y, w->recurrence_steps.weight, w->recurrence_steps.bias, key_rows, 0);
-    k->linear(k, s->z, y_last, w->recurrence_gate.weight, w->recurrence_gate.bias, query_rows, 0);
+    k->linear(k, s->z, y_last, w->output_gate.weight, w->output_gate.bias, query_rows, 0);
     make_operands(g, l, batch);
     if (states) /* the first of them is read */
         k->scale(k, states, 0,
@@ -104,7 +104,7 @@ void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, in
     gate_output(g, l, query_rows);
 }
 
-/* g->t = gradient of s->o -> that of s->raw_o, and that of z in g->dq. */
+/* g->t = gradient of s->o -> that of s->raw_o, and that of z in g->dz. */
 static void gate_output_reverse(struct engine *g, int l, struct rows rows)
 {
     struct kernels *k = g->k;
@@ -122,7 +122,7 @@ static void gate_output_reverse(struct engine *g, int l, struct rows rows)
         k->norm_heads(k, g->mixed, s->o_statistics, s->raw_o, norm, rows, v->groups, slice, width);
         gated = g->mixed;
     }
-    k->activate_reverse(k, g->t, g->dq, g->t, gated, s->z, ACTIVATION_SILU, rows, width);
+    k->activate_reverse(k, g->t, g->dz, g->t, gated, s->z, ACTIVATION_SILU, rows, width);
     if (v->gated == GATED_LAST)
         k->norm_heads_reverse(k, g->t, g->t, s->raw_o, s->o_statistics, norm, rows, v->groups,
                               slice, width);
@@ -153,10 +153,4 @@ void recurrence_reverse(struct engine *g, int l, int batch)
     k->linear_reverse(k, g->y, g->mixed, w->recurrence_in.weight, key_rows, 0);
     k->gate_reverse(k, g->d_steps, g->d_gates, s->steps, &gating, key_rows, v->heads);
     k->linear_reverse(k, g->y, g->d_steps, w->recurrence_steps.weight, key_rows, 1);
-    if (queries == keys) {
-        k->linear_reverse(k, g->y, g->dq, w->recurrence_gate.weight, query_rows, 1);
-    } else {
-        k->linear_reverse(k, g->t, g->dq, w->recurrence_gate.weight, query_rows, 0);
-        k->tail_reverse(k, g->y, g->t, batch, queries, keys, g->d->hidden);
-    }
 }

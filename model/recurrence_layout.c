@@ -1,7 +1,5 @@
 #include "model/recurrence_layout.h"
 
-#include "kernels/shared.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,6 +36,32 @@ static int read_limits(struct recurrence_sizes *s, const char *key, struct confi
     return 0;
 }
 
+/* Which layers are recurrences. */
+static int read_kinds(const char *interval, struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    const json_t *types = interval ? config_get(c, "layer_types") : NULL;
+    long every = 0;
+    if (interval && config_int_or(c, interval, 1, 10000, 4, &every, e))
+        return -1;
+    if (types && (!json_is_array(types) || json_array_size(types) != (size_t)d->layers))
+        return fail(e, "%s: layer_types is not a list of one kind for each of %d layers",
+                    config_path(c), d->layers);
+    for (int l = 0; l < d->layers; l++) {
+        const char *type = types ? json_string_value(json_array_get(types, (size_t)l))
+                           : every && (l + 1) % every == 0 ? "full_attention"
+                                                           : "linear_attention";
+        int recurs = type && strcmp(type, "linear_attention") == 0;
+        if (!type || (!recurs && strcmp(type, "full_attention") != 0))
+            return fail(e,
+                        "%s: layer_types, entry %d: '%s' is not supported (supported: "
+                        "linear_attention, full_attention)",
+                        config_path(c), l + 1, type ? type : "not a string");
+        d->blocks[l].mixer.ways = recurs ? MIXING_RECURRENCE : MIXING_ATTENTION;
+    }
+    return 0;
+}
+
 int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layout *o,
                         struct decoder *d, struct error *e)
 {
@@ -60,9 +84,14 @@ int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layo
     if (expand && expand * d->hidden != s->heads * s->value_size)
         return fail(e, "%s: %s %ld times the width %d is not %s %ld times %s %ld", config_path(c),
                     o->expand, expand, d->hidden, o->heads, s->heads, o->value_size, s->value_size);
+    if (read_kinds(o->interval, d, e))
+        return -1;
+    int count = 0;
     for (int l = 0; l < d->layers; l++)
-        d->blocks[l].mixer.ways = MIXING_RECURRENCE;
-    family_describe(d, "recurrences with states of %ld x %ld", s->key_size, s->value_size);
+        count += block_recurs(&d->blocks[l]);
+    if (count)
+        family_describe(d, "recurrences with states of %ld x %ld in %d of %d layers", s->key_size,
+                        s->value_size, count, d->layers);
     return 0;
 }
 
@@ -127,13 +156,77 @@ static int read_mamba(struct block *b, const struct recurrence_sizes *s, struct 
         if (bias.data)
             v->bias[i] = view_rows(bias, first[i], count[i]);
     }
-    v->gate = some_rows(in, 0, inner);
+    b->output_gate = some_rows(in, 0, inner);
     v->steps[0] = some_rows(in, inner + width, heads);
     v->scale = 1, v->low = s->low, v->high = s->high;
     v->gated = GATED_FIRST, v->groups = v->key_heads;
     const struct norm_form form = {NORM_RMS, s->epsilon, inner, "weight", NULL};
     return family_norm_named(&v->norm, d, form, e, "%s.norm", stem) ||
                    family_linear(&b->output, d, hidden, inner, s->biased, e, "%s.out_proj", stem)
+               ? -1
+               : 0;
+}
+
+/* The weights of both of a form with the delta rule. */
+static int read_delta_projections(struct block *b, const struct recurrence_sizes *s,
+                                  const struct decoder *d, const char *stem, struct error *e)
+{
+    struct recurrence_view *v = &b->mixer.recurrence;
+    const size_t hidden = (size_t)d->hidden, heads = (size_t)s->heads,
+                 groups = (size_t)s->key_heads, dk = (size_t)s->key_size, keys = groups * dk,
+                 inner = heads * (size_t)s->value_size, each = inner / groups,
+                 shared = heads / groups, group = 2 * (dk + each);
+    struct linear in, gates;
+    if (s->layout->form == RECURRENCE_DELTA) {
+        if (family_linear(&in, d, 2 * keys + inner, hidden, 0, e, "%s.in_proj_qkv", stem) ||
+            family_linear(&b->output_gate, d, inner, hidden, 0, e, "%s.in_proj_z", stem) ||
+            family_linear(&v->steps[0], d, heads, hidden, 0, e, "%s.in_proj_a", stem) ||
+            family_linear(&v->steps[1], d, heads, hidden, 0, e, "%s.in_proj_b", stem))
+            return -1;
+        v->in[0] = some_rows(in, 0, keys), v->in[1] = some_rows(in, keys, keys);
+        v->in[2] = some_rows(in, 2 * keys, inner);
+        return 0;
+    }
+    if (family_linear(&in, d, 2 * (keys + inner), hidden, 0, e, "%s.in_proj_qkvz", stem) ||
+        family_linear(&gates, d, 2 * heads, hidden, 0, e, "%s.in_proj_ba", stem))
+        return -1;
+    v->in[0].weight = view_groups(in.weight, groups, group, 0, dk);
+    v->in[1].weight = view_groups(in.weight, groups, group, dk, dk);
+    v->in[2].weight = view_groups(in.weight, groups, group, 2 * dk, each);
+    b->output_gate.weight = view_groups(in.weight, groups, group, 2 * dk + each, each);
+    v->steps[0].weight = view_groups(gates.weight, groups, 2 * shared, shared, shared);
+    v->steps[1].weight = view_groups(gates.weight, groups, 2 * shared, 0, shared);
+    return 0;
+}
+
+static int read_delta(struct block *b, const struct recurrence_sizes *s, struct decoder *d,
+                      const char *stem, struct error *e)
+{
+    struct recurrence_view *v = &b->mixer.recurrence;
+    const size_t hidden = (size_t)d->hidden, heads = (size_t)s->heads, dk = (size_t)s->key_size,
+                 inner = heads * (size_t)s->value_size, keys = (size_t)s->key_heads * dk;
+    view taps;
+    double *lengths = family_own(d, dk, e);
+    if (!lengths || read_delta_projections(b, s, d, stem, e) ||
+        family_taps(&taps, d, 2 * keys + inner, (size_t)s->reach, e, "%s.conv1d.weight", stem) ||
+        family_vector(&v->step_bias, d, heads, e, "%s.dt_bias", stem) ||
+        read_rate(&v->rate, d, heads, stem, e))
+        return -1;
+    v->taps[0] = some_taps(taps, 0, keys), v->taps[1] = some_taps(taps, keys, keys);
+    v->taps[2] = some_taps(taps, 2 * keys, inner);
+    /* x / sqrt(sum x^2 + 1e-6) of queries and keys */
+    for (size_t i = 0; i < dk; i++)
+        lengths[i] = 1 / sqrt((double)dk);
+    v->key_norm = (struct norm_view){.kind = NORM_RMS,
+                                     .epsilon = 1e-6 / (double)dk,
+                                     .present = 1,
+                                     .scale = family_own_view(lengths, dk)};
+    v->scale = 1 / sqrt((double)dk);
+    v->delta = 1, v->write = 1, v->high = INFINITY;
+    v->gated = GATED_LAST, v->groups = v->heads;
+    const struct norm_form form = {NORM_RMS, s->epsilon, (size_t)s->value_size, "weight", NULL};
+    return family_norm_named(&v->norm, d, form, e, "%s.norm", stem) ||
+                   family_linear(&b->output, d, hidden, inner, 0, e, "%s.out_proj", stem)
                ? -1
                : 0;
 }
@@ -147,5 +240,6 @@ int recurrence_read(struct block *b, const struct recurrence_sizes *s, struct de
     v->key_size = (int)s->key_size, v->value_size = (int)s->value_size;
     v->reach = (int)s->reach, v->activation = s->activation;
     snprintf(full, sizeof full, "%s.%s", stem, s->layout->stem);
-    return read_mamba(b, s, d, full, e);
+    return s->layout->form == RECURRENCE_MAMBA ? read_mamba(b, s, d, full, e)
+                                               : read_delta(b, s, d, full, e);
 }

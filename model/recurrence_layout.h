@@ -7,7 +7,11 @@
 
 /* What the rows of the projections are. */
 enum recurrence_form {
-    RECURRENCE_MAMBA /* in_proj [z, values, keys, queries, a], and a norm after the gate */
+    RECURRENCE_MAMBA, /* in_proj [z, values, keys, queries, a], and a norm after the gate */
+    /* the delta rule with a norm of each head before the gate */
+    RECURRENCE_DELTA, /* in_proj_qkv [queries, keys, values], in_proj_z, in_proj_a, in_proj_b */
+    RECURRENCE_DELTA_PACKED /* in_proj_qkvz, in_proj_ba: of each key head its query, key, values and
+                               z, and b and a */
 };
 
 struct recurrence_layout {
@@ -15,6 +19,8 @@ struct recurrence_layout {
     const char *stem; /* of the names of its tensors, below the layer's */
     /* keys: heads and key heads, their sizes, inputs of the convolution, all with defaults */
     const char *heads, *key_heads, *key_size, *value_size, *reach;
+    const char *interval; /* every so many layers one attends, by default 4, without layer_types
+                             that says linear_attention or full_attention; NULL: none attends */
     const char *expand; /* of the inner width, in multiples of the model's, which must be that of
                            all heads; NULL: none */
     const char *biased, *conv_biased; /* of biases of projections, by default none, and of the

@@ -193,9 +193,12 @@ static void reverse_attention(struct engine *g, int l, int batch)
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     if (w->latent_down.weight)
         latent_restore(g, l, batch);
-    k->attention_reverse(k, g->dq, g->dkv, g->t, s->q, g->layers[block_source(d, l)].kv, s->o,
-                         s->lse, g->attention[l], w->sinks, batch, queries,
-                         shape_span(&g->shape, l));
+    const struct buffer *o = w->output_gate.weight ? s->raw_o : s->o;
+    if (w->output_gate.weight)
+        k->activate_reverse(k, g->t, g->dz, g->t, o, s->z, ACTIVATION_SIGMOID, query_rows,
+                            block_o_width(d, b));
+    k->attention_reverse(k, g->dq, g->dkv, g->t, s->q, g->layers[block_source(d, l)].kv, o, s->lse,
+                         g->attention[l], w->sinks, batch, queries, shape_span(&g->shape, l));
     pass_keys(g, l, batch);
     if (b->score.log_length || b->score.query_growth != 0)
         k->scale_queries(k, g->dq, g->attention[l], query_rows, q_width);
@@ -234,6 +237,21 @@ static void reverse_attention(struct engine *g, int l, int batch)
     }
 }
 
+/* g->y += the reverse of z = output_gate y, from g->dz. */
+static void reverse_output_gate(struct engine *g, int l, int batch)
+{
+    struct kernels *k = g->k;
+    const struct weight *w = g->blocks[l].output_gate.weight;
+    int keys = g->shape.keys[l], queries = g->shape.queries[l];
+    struct rows rows = {batch, queries};
+    if (queries == keys) {
+        k->linear_reverse(k, g->y, g->dz, w, rows, 1);
+        return;
+    }
+    k->linear_reverse(k, g->t, g->dz, w, rows, 0);
+    k->tail_reverse(k, g->y, g->t, batch, queries, keys, g->d->hidden);
+}
+
 /* The same of any mixer, from dy = gradient of its branch's output. */
 static void reverse_mixer(struct engine *g, int l, const struct buffer *dy, int batch)
 {
@@ -245,6 +263,8 @@ static void reverse_mixer(struct engine *g, int l, const struct buffer *dy, int 
         recurrence_reverse(g, l, batch);
     else
         reverse_attention(g, l, batch);
+    if (g->blocks[l].output_gate.weight)
+        reverse_output_gate(g, l, batch);
 }
 
 /* Blocks whose MLP reads the residual stream after attention, s->mid, with or without post norms.

@@ -43,10 +43,11 @@ static double query_elements(const struct decoder *d, const struct block *b)
     double rank = (double)latent_query_rank(b);
     if (block_convolves(b))
         return 0;
+    double gate = b->output_gate.weight.data ? (double)d->hidden * block_mixed_width(d, b) : 0;
     if (block_recurs(b))
-        return (double)d->hidden * block_gate_width(b);
-    return rank == 0 ? (double)d->hidden * block_q_width(d, b)
-                     : rank * (d->hidden + block_q_width(d, b));
+        return gate;
+    return gate + (rank == 0 ? (double)d->hidden * block_q_width(d, b)
+                             : rank * (d->hidden + block_q_width(d, b)));
 }
 
 /* The next distance to check: each of the first 64, then 32 per octave. */

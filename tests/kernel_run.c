@@ -420,8 +420,9 @@ struct outputs run_activation(struct kernels *k, const struct activation_case *c
                        : c->kind == ACTIVATION_CLAMPED ? 1 + fmin(fabs(up[i]), ACTIVATION_LIMIT)
                                                        : fabs(up[i]);
         double most = c->kind == ACTIVATION_RELU_SQUARED ? z : 1; /* of the factor on z */
-        a->bound[i] = 8 * z * most * other;
-        du->bound[i] = 8 * fabs(da[i]) * (c->gated ? z * most : 1 + z);
+        double value = c->kind == ACTIVATION_SIGMOID ? 1 + z : z * most;
+        a->bound[i] = 8 * value * other;
+        du->bound[i] = 8 * fabs(da[i]) * (c->gated ? value : 1 + z);
         if (dg)
             dg->bound[i] = 8 * fabs(da[i]) * other * (1 + z);
     }

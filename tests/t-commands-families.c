@@ -42,7 +42,7 @@ static void test_list(void **state)
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.out, "\ngemma3_text "));
     assert_non_null(strstr(o.out, "\ngemma3 "));
-    assert_non_null(strstr(o.out, "\nqwen3_next "));
+    assert_non_null(strstr(o.out, "\nkimi_linear "));
     outcome_free(&o);
     o = reach("families llama");
     assert_int_equal(o.status, 2);

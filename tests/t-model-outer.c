@@ -197,8 +197,9 @@ static void test_refused(void **state)
         {"{\"model_type\": \"llava\", \"text_config\": {\"model_type\": \"mamba\"}}",
          "model_type 'mamba', of the language model in a 'llava', is not supported: its layers "
          "keep a state"},
-        {"{\"model_type\": \"qwen3_5\", \"text_config\": {\"hidden_size\": 8}}",
-         "model_type 'qwen3_5_text', of the language model in a 'qwen3_5', is not supported: some "
+        {"{\"model_type\": \"qwen4_exp\", \"text_config\": {\"hidden_size\": 8}}",
+         "model_type 'qwen4_exp_text', of the language model in a 'qwen4_exp', is not supported: "
+         "some "
          "of its layers are linear attention"},
         {"{\"model_type\": \"mllama\", \"text_config\": {}}",
          "model_type 'mllama' is not supported: it has parts for images"},

@@ -21,6 +21,13 @@ static void test_refused(void **state)
         {"lfm2-published", "full_attn_idxs", "[-1]", "full_attn_idxs, entry 1 is not a layer"},
         {"lfm2-moe", "layer_types", "",
          "layer_types is missing (expected conv or full_attention for each of 3 layers)"},
+        {"qwen3-next", "layer_types", "[\"linear_attention\", \"conv\", \"full_attention\"]",
+         "layer_types, entry 2: 'conv' is not supported (supported: linear_attention, "
+         "full_attention)"},
+        {"qwen3-next", "layer_types", "[]", "layer_types is not a list of one kind for each of 3"},
+        {"qwen3-next", "linear_num_value_heads", "3",
+         "linear_num_value_heads 3 is not a multiple of linear_num_key_heads 2"},
+        {"qwen3-5", "linear_key_head_dim", "4", "in_proj_qkv.weight' has shape"},
         {"mamba2", "conv_kernel", "9", "conv_kernel is 9 (expected a whole number from 1 to 8)"},
         {"mamba2", "state_size", "257",
          "state_size is 257 (expected a whole number from 1 to 256)"},

@@ -37,6 +37,10 @@ __device__ static float activation(float *slope, float x)
         gate = tanhf(x);
         *slope = (1 - gate) * (1 + gate);
         return gate;
+    } else if (KIND == ACTIVATION_SIGMOID) {
+        gate = sigmoid(x);
+        *slope = gate * sigmoid(-x);
+        return gate;
     } else if (KIND == ACTIVATION_RELU) {
         gate = x != x ? x : x > 0 ? 1.0f : 0.0f;
         gate_slope = 0;
@@ -171,6 +175,7 @@ static void launch(cudaStream_t stream, const struct operands<T> &o, enum activa
     case ACTIVATION_RELU_SQUARED: launch_kind<ACTIVATION_RELU_SQUARED>(stream, o, total); break;
     case ACTIVATION_CLAMPED: launch_kind<ACTIVATION_CLAMPED>(stream, o, total); break;
     case ACTIVATION_TANH: launch_kind<ACTIVATION_TANH>(stream, o, total); break;
+    case ACTIVATION_SIGMOID: launch_kind<ACTIVATION_SIGMOID>(stream, o, total); break;
     }
 }
 

@@ -46,6 +46,10 @@ static double activation(double *slope, double x, enum activation kind)
         gate = tanh(x);
         *slope = (1 - gate) * (1 + gate);
         return gate;
+    case ACTIVATION_SIGMOID:
+        gate = sigmoid(x);
+        *slope = gate * sigmoid(-x);
+        return gate;
     case ACTIVATION_RELU_SQUARED:
         gate = isnan(x) || x > 0 ? x : 0;
         gate_slope = x > 0;

@@ -2,6 +2,8 @@
  * library's: huggingface/transformers, models/FAMILY. */
 #include "model/families/rows.h"
 
+#include <string.h>
+
 static const struct recurrence_layout mamba2_recurrence = {.form = RECURRENCE_MAMBA,
                                                            .stem = "mixer",
                                                            .heads = "num_heads",
@@ -13,6 +15,56 @@ static const struct recurrence_layout mamba2_recurrence = {.form = RECURRENCE_MA
                                                            .biased = "use_bias",
                                                            .conv_biased = "use_conv_bias",
                                                            .limits = "time_step_limit"};
+
+/* Qwen's: the delta rule in most layers, and between them attention whose output is gated. */
+#define DELTA(packing) \
+    .form = packing, .stem = "linear_attn", .heads = "linear_num_value_heads", \
+    .key_heads = "linear_num_key_heads", .key_size = "linear_key_head_dim", \
+    .value_size = "linear_value_head_dim", .reach = "linear_conv_kernel_dim", \
+    .interval = "full_attention_interval"
+static const struct recurrence_layout packed_delta = {DELTA(RECURRENCE_DELTA_PACKED)};
+static const struct recurrence_layout delta = {DELTA(RECURRENCE_DELTA)};
+#define DELTA_DEFAULTS \
+    "\"linear_num_value_heads\": 32, \"linear_num_key_heads\": 16, \"linear_key_head_dim\": 128, " \
+    "\"linear_value_head_dim\": 128, \"linear_conv_kernel_dim\": 4"
+#define QWEN_DELTA \
+    LLAMA(1e-6), .names = {LLAMA_NAMES, QK_NORMS}, .head_norms = YES, .norm_offset = 1, \
+                 .head_size_absent = 256, ACTIVATION("hidden_act", "silu"), \
+                 BIASES(KEY("attention_bias"), KEY("attention_bias"), NO), .output_gated = 1, \
+                 .finish = finish_delta
+#define SHARED_EXPERT \
+    .width = "moe_intermediate_size", .shared_width = "shared_expert_intermediate_size", \
+    .shared = "mlp.shared_expert", .shared_gated = 1
+
+/* Files have layers for the next tokens behind the model's own, which the library leaves out. */
+static int finish_delta(struct decoder *d, struct error *e)
+{
+    (void)e;
+    for (size_t i = 0; i < tensors_count(d->tensors); i++) {
+        struct tensor *t = tensors_at(d->tensors, i);
+        if (strncmp(t->name, "mtp.", 4) == 0 && !t->merged)
+            t->used = 1;
+    }
+    return 0;
+}
+
+static const struct expert_layout qwen3_next_experts = {QWEN_EXPERTS, .count = "num_experts",
+                                                        SHARED_EXPERT, .normalised = 1,
+                                                        SOME_LAYERS};
+static const struct expert_layout qwen3_5_experts = {QWEN_EXPERTS, .count = "num_experts",
+                                                     SHARED_EXPERT, .normalised = -1};
+static const struct layout qwen3_next = {QWEN_DELTA, .rope = {ROTARY_PART(0.25)},
+                                         .recurrence = &packed_delta,
+                                         .experts = &qwen3_next_experts,
+                                         .defaults = "{\"num_key_value_heads\": 2, " DELTA_DEFAULTS
+                                                     "}"};
+static const struct layout qwen3_5_text = {QWEN_DELTA, .rope = {ROTARY_PART(0.25), .sections = 1},
+                                           .recurrence = &delta,
+                                           .defaults =
+                                               "{\"num_key_value_heads\": 4, " DELTA_DEFAULTS "}"};
+static const struct layout qwen3_5_moe_text = {
+    QWEN_DELTA, .rope = {ROTARY_PART(0.25), .sections = 1}, .recurrence = &delta,
+    .experts = &qwen3_5_experts, .defaults = "{\"num_key_value_heads\": 2, " DELTA_DEFAULTS "}"};
 
 static const struct layout mamba2 = {
     .norm = NORM_RMS,
@@ -37,5 +89,15 @@ static const char *const mamba2_harmless[] = {
     "residual_in_fp32", "time_step_floor",       "time_step_max",
     "time_step_min",    "time_step_rank",        NULL};
 
-const struct family families_recurrences[] = {{ROW(mamba2), .harmless = mamba2_harmless},
-                                              {.name = NULL}};
+static const char *const of_routers[] = {"output_router_logits", "router_aux_loss_coef",
+                                         "number_of_conv_states", NULL};
+static const char *const of_delta[] = {"number_of_conv_states", NULL};
+static const char *const some_layers[] = {"mlp_only_layers", "layer_types", NULL};
+static const char *const listed[] = {"layer_types", NULL};
+
+const struct family families_recurrences[] = {
+    {ROW(mamba2), .harmless = mamba2_harmless},
+    {ROW(qwen3_next), .harmless = of_routers, .nullable = some_layers},
+    {ROW(qwen3_5_text), .harmless = of_delta, .nullable = listed},
+    {ROW(qwen3_5_moe_text), .harmless = of_routers, .nullable = listed},
+    {.name = NULL}};

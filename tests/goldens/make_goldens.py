@@ -42,6 +42,7 @@ DEMO_TEXT = os.path.join("examples", "text", "sqlalchemy.py.gz")
 EXAMPLES = ("alibi", "rotary", "window-24", "window-40")
 EXAMPLE_OFFSET, EXAMPLE_LENGTH = 250000, 512
 ROUTERS, ROUTER_GAIN = (".mlp.gate.weight", ".mlp.gate.wg.weight", ".router.weight", ".router.proj.weight", ".ffn.router.layer.weight"), 1.5     # so that experts have weights far from equal, and no two nearly the same
+ONE_MORE = ("gemma", "gemma2", "gemma3_text", "nemotron", "qwen3_5_moe_text", "qwen3_5_text", "qwen3_next", "vaultgemma")      # families that add 1 to stored norms
 QK_GAIN = 2.0       # on weights of unit gain: scores with a standard deviation near 4, far from flat
 NARROW = (torch.float32, torch.float16, torch.bfloat16)
 
@@ -157,7 +158,7 @@ def random_weight(name, shape, config, rng):
     elif name.endswith("act_fn.eps"):
         value = -0.05 * np.abs(value)
     elif is_norm:
-        value = (0 if config.get_text_config().model_type in ("gemma", "gemma2", "gemma3_text", "nemotron", "vaultgemma") else 1) + 0.3 * value
+        value = (0 if config.get_text_config().model_type in ONE_MORE and not name.endswith("linear_attn.norm.weight") else 1) + 0.3 * value
     elif any(part in name for part in ("wte", "wpe", "embed", "lm_head", "output_projection")):
         value *= 0.4
     else:

@@ -1,5 +1,47 @@
 """Random configurations of families whose layers are recurrences (random_configurations.py)."""
 
+from random_settings import grouped
+
+
+def delta(d, layers, length):
+    """What Qwen's models with the delta rule share."""
+    config = grouped(d, length)
+    config["head_dim"] = config.get("head_dim") or d.pick(4, 8, 16)
+    d.put(config, "layer_types", 0.6, [d.pick("linear_attention", "linear_attention", "full_attention") for _ in range(layers)], None)
+    if not config.get("layer_types"):
+        d.put(config, "full_attention_interval", 0.7, 1, 2, 3, 4)
+    config["linear_num_key_heads"] = d.whole(1, 3)
+    config["linear_num_value_heads"] = config["linear_num_key_heads"] * d.whole(1, 3) + (1 if d.chance(0.03) else 0)
+    config["linear_key_head_dim"] = d.pick(1, 3, 8, 12)
+    config["linear_value_head_dim"] = d.pick(1, 4, 7, 16)
+    d.put(config, "linear_conv_kernel_dim", 0.7, 1, 2, 3, 4, 8, 9)
+    d.put(config, "attention_bias", 0.4, True, False)
+    return config
+
+
+def with_experts(d, config):
+    config["num_experts"] = d.whole(1, 7)
+    config["num_experts_per_tok"] = d.whole(1, config["num_experts"])
+    config["moe_intermediate_size"] = d.whole(3, 20)
+    config["shared_expert_intermediate_size"] = d.whole(2, 20)
+    return config
+
+
+def draw_qwen3_next(d, layers, length):
+    config = with_experts(d, delta(d, layers, length))
+    d.put(config, "norm_topk_prob", 0.5, True, False)
+    d.put(config, "mlp_only_layers", 0.4, [], [0], [layers - 1], None)
+    d.put(config, "decoder_sparse_step", 0.4, 1, 2)
+    return config
+
+
+def draw_qwen3_5_text(d, layers, length):
+    return delta(d, layers, length)
+
+
+def draw_qwen3_5_moe_text(d, layers, length):
+    return with_experts(d, delta(d, layers, length))
+
 
 def draw_mamba2(d, layers, length):
     heads, size, expand = d.whole(1, 6), d.pick(2, 4, 6, 7, 8), d.pick(1, 2, 3)

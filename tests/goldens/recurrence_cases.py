@@ -3,7 +3,7 @@
 import json
 import os
 
-from family_cases import BF16, LONG, FamilyCase, tokens
+from family_cases import BF16, LONG, FamilyCase, rope, tokens
 
 
 def mamba2(**changes):
@@ -24,7 +24,23 @@ def bare_infinity(folder):
         file.write("\n")
 
 
+def delta(**changes):
+    """A small Qwen with the delta rule in two of three layers."""
+    return tokens(**{**dict(num_hidden_layers=3, num_key_value_heads=2, head_dim=8, intermediate_size=20, rms_norm_eps=2e-3, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=6,
+                            linear_value_head_dim=5, linear_conv_kernel_dim=3, layer_types=["linear_attention", "full_attention", "linear_attention"],
+                            rope_parameters=rope(partial_rotary_factor=0.5)), **changes})
+
+
 RECURRENCE_CASES = [
+    FamilyCase("qwen3-next", "qwen3_next", delta(num_experts=5, num_experts_per_tok=2, moe_intermediate_size=6, shared_expert_intermediate_size=7, mlp_only_layers=[1], attention_bias=True),
+               "the delta rule, two heads to a key; attention whose output is gated, half of each head rotated, biases; 2 of 5 experts beside a shared one; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("qwen3-next-last", "qwen3_next", delta(num_hidden_layers=4, layer_types=None, linear_num_key_heads=3, linear_num_value_heads=3, num_experts=3, num_experts_per_tok=1, norm_topk_prob=False,
+                                                      decoder_sparse_step=2, moe_intermediate_size=5, shared_expert_intermediate_size=4, hidden_act="gelu", tie_word_embeddings=True),
+               "attention in the last of four layers, experts in every other; not normalised; tied head; bf16 weights", length=LONG, segments=1, stored=BF16),
+    FamilyCase("qwen3-5", "qwen3_5_text", delta(linear_num_key_heads=4, linear_key_head_dim=5, linear_value_head_dim=6),
+               "its parts in matrices of their own; an MLP in every layer; bf16 weights", length=LONG, segments=1, stored=BF16),
+    FamilyCase("qwen3-5-moe", "qwen3_5_moe_text", delta(num_experts=4, num_experts_per_tok=3, moe_intermediate_size=5, shared_expert_intermediate_size=6),
+               "3 of 4 experts beside a shared one in every layer; bf16 weights", length=LONG, segments=1, stored=BF16),
     FamilyCase("mamba2", "mamba2", mamba2(use_bias=True, time_step_limit=(0.3, 1.2), hidden_act="gelu"),
                "norms of 2 groups behind the gate, clamped steps, biases of all projections; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("mamba2-published", "mamba2", mamba2(num_heads=3, head_dim=8, n_groups=1, use_conv_bias=False, conv_kernel=4, state_size=4, tie_word_embeddings=True, num_hidden_layers=3),

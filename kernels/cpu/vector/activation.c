@@ -50,6 +50,10 @@ INLINE v_float activation(v_float *slope, v_float x, enum activation kind)
         *slope = (1.0f - size) * (1.0f + size);
         return v_select(x < 0.0f, -size, size);
     }
+    case ACTIVATION_SIGMOID:
+        gate = v_sigmoid(&other, x);
+        *slope = gate * other;
+        return gate;
     case ACTIVATION_RELU_SQUARED:
         gate = v_select(x == x, (v_float)((v_int)x & (v_int)(x > 0.0f)), x);
         gate_slope = (v_float)((v_int)v_all(1) & (v_int)(x > 0.0f));
@@ -173,6 +177,7 @@ void xielu_span_reverse(float *dx, const float *dy, const float *x, const struct
     case ACTIVATION_RELU_SQUARED: call(ACTIVATION_RELU_SQUARED); break; \
     case ACTIVATION_CLAMPED: call(ACTIVATION_CLAMPED); break; \
     case ACTIVATION_TANH: call(ACTIVATION_TANH); break; \
+    case ACTIVATION_SIGMOID: call(ACTIVATION_SIGMOID); break; \
     }
 
 void activate_span(float *y, const float *up, const float *gate, enum activation kind, size_t count)
