@@ -29,7 +29,7 @@ struct choice {
         at_once; /* of weights: all except blocks, all blocks, those in memory at a time */
 };
 
-/* The set's scratch for the recurrence of block l; 0 if it has none. */
+/* The set's scratch for the recurrence of block l; 0 if the block has none. */
 static double recurrence_bytes(const struct choice *c, int l)
 {
     const struct shape *s = c->shape;
@@ -40,7 +40,7 @@ static double recurrence_bytes(const struct choice *c, int l)
                            .key_size = v->key_size,
                            .value_size = v->value_size,
                            .delta = v->delta};
-    if (!block_recurs(b) || !c->k->recurrence_bytes)
+    if (!block_recurs(b))
         return 0;
     return (double)c->k->recurrence_bytes(c->k, &r, s->batch, s->keys[l], s->queries[l] <= 1);
 }

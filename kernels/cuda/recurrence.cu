@@ -201,6 +201,17 @@ static void run_reverse(struct kernels *k, T *d_qkv, V *d_value, float *d_gates,
     }
 }
 
+/* Floats that forward and reverse of one query take for so many heads. */
+static size_t last_floats(size_t heads, size_t keys, size_t dk)
+{
+    return heads * (keys + span_sizes(dk, 1).adjoints);
+}
+
+static size_t last_reverse_floats(size_t heads, size_t keys, size_t dk)
+{
+    return heads * (2 * keys + recurrence_states((int)keys) * dk + span_floats(dk, 1));
+}
+
 /* w of each row and head, and from it o. */
 template <class T>
 static void run_last(struct kernels *k, T *o, const struct recurrence_task<T, T> &a,
@@ -209,8 +220,7 @@ static void run_last(struct kernels *k, T *o, const struct recurrence_task<T, T>
     cudaStream_t stream = cuda_state(k)->stream;
     size_t heads = segments * (size_t)a.heads, rows = heads * (size_t)a.keys;
     float *w = (float *)cuda_scratch(k,
-                                     (rows + heads * span_sizes((size_t)a.dk, 1).adjoints) *
-                                         sizeof *w,
+                                     last_floats(heads, (size_t)a.keys, (size_t)a.dk) * sizeof *w,
                                      "a recurrence's last row"),
           *adjoints = w + rows;
     struct recurrence_task<T, float> b = narrow_task(a, (const float *)NULL);
@@ -236,7 +246,7 @@ static void run_last_reverse(struct kernels *k, T *d_qkv, float *d_gates,
            states = heads * recurrence_states(a.keys) * (size_t)a.dk,
            values = segments * (size_t)a.keys * (size_t)(a.heads * a.dv);
     float *projected = (float *)cuda_scratch(
-              k, (2 * rows + states + heads * span_floats((size_t)a.dk, 1)) * sizeof *projected,
+              k, last_reverse_floats(heads, (size_t)a.keys, (size_t)a.dk) * sizeof *projected,
               "the gradient of a recurrence's last row"),
           *d_projected = projected + rows, *kept = d_projected + rows, *space = kept + states;
     struct recurrence_task<T, float> b = narrow_task(a, projected);
@@ -274,16 +284,20 @@ static void recur(struct kernels *k, struct buffer *o, struct buffer *states,
                  (size_t)segments);
 }
 
-/* As many segments at a time as give each multiprocessor four blocks: the work space does not grow
- * with the batch from there on. */
+/* Segments that reverse takes at a time, as many as give each multiprocessor four blocks: the work
+ * space does not grow with the batch from there on. */
+static size_t segments_at_once(struct kernels *k, size_t heads, size_t dv)
+{
+    return cuda_divide_up(4 * (size_t)cuda_state(k)->processors, heads * cuda_divide_up(dv, CHUNK));
+}
+
 template <class T>
 static void recur_reverse_as(struct kernels *k, struct buffer *d_qkv, struct buffer *d_gates,
                              const struct buffer *states, struct recurrence_task<T, T> a,
                              size_t segments)
 {
     size_t heads = (size_t)a.heads, dk = (size_t)a.dk, dv = (size_t)a.dv, keys = (size_t)a.keys,
-           blocks = heads * cuda_divide_up(states ? dv : 1, CHUNK),
-           most = cuda_divide_up(4 * (size_t)cuda_state(k)->processors, blocks);
+           most = segments_at_once(k, heads, states ? dv : 1);
     T *d = (T *)d_qkv->data;
     float *d_gate = (float *)d_gates->data, *kept = states ? (float *)states->data : NULL;
     for (size_t done = 0, some; done < segments; done += some) {
@@ -320,8 +334,22 @@ static void recur_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer
                          task_of<float>(k, qkv, gates, d_o, r, queries, keys), (size_t)segments);
 }
 
+static size_t recurrence_bytes(struct kernels *k, const struct recurrence *r, int segments,
+                               int keys, int stateless)
+{
+    size_t heads = (size_t)r->heads, dk = (size_t)r->key_size, dv = (size_t)r->value_size,
+           n = (size_t)keys, all = (size_t)segments,
+           some = segments_at_once(k, heads, stateless ? 1 : dv), forward, reverse;
+    some = (some < all ? some : all) * heads;
+    if (!stateless)
+        return some * span_floats(dk, dv) * sizeof(float);
+    forward = last_floats(all * heads, n, dk), reverse = last_reverse_floats(some, n, dk);
+    return (forward > reverse ? forward : reverse) * sizeof(float);
+}
+
 void cuda_fill_recurrence(struct kernels *k)
 {
+    k->recurrence_bytes = recurrence_bytes;
     k->recur = recur;
     k->recur_reverse = recur_reverse;
 }
