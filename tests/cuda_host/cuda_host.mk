@@ -9,12 +9,12 @@ CUDA_HOST_FLAGS := -std=c++17 -O2 -g1 -fPIC -fvisibility=hidden -fopenmp -ffp-co
   -I. -Itests/cuda_host -D_GNU_SOURCE
 HOST_SRC     := $(filter-out tests/cuda_host/races.cpp tests/cuda_host/ptx.cpp,\
   $(wildcard tests/cuda_host/*.cpp))
-# what `make check-cuda` runs on the stand-in
-CUDA_CHECKS  := kernels-cuda-attention kernels-sets kernels-mixers model-goldens model-predict \
-  model-score \
-  model-range model-attribution io-quantised io-gguf \
+# what `make check-cuda` runs on the stand-in; under sanitizers without what launches the same
+# kernels once more
+CUDA_CHECKS  := kernels-cuda-attention kernels-sets kernels-mixers model-goldens model-score \
+  model-range model-attribution io-quantised $(if $(ASAN),,model-predict io-gguf verb-ranks) \
   $(filter-out kernels-cuda-attention,$(patsubst tests/t-%.c,%,$(wildcard tests/t-*-cuda*.c))) \
-  kernels-weights kernels-registry kernels-attention-mass model-experts verb-ranks
+  kernels-weights kernels-registry kernels-attention-mass model-experts
 APT_PACKAGES += g++
 # beside the programs: one of another version, and one that needs a library
 CUDA_OTHERS  := $(BUILD)/tests/cuda-other.so $(BUILD)/tests/cuda-needs.so
