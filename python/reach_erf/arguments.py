@@ -192,20 +192,15 @@ class Call:
         return name
 
     def write(self, check: Callable[[], Any], bars: bool) -> None:
-        """Write the models in memory that are not written yet. First `check`, the call with empty folders in their place, has to fail
+        """Write the models in memory that are not written yet. First `check`, the call without their folders, has to fail
         because of these: what else is wrong is found before gigabytes are written. `bars`: transformers shows its own."""
         if not self._unwritten:
             return
-        for folder in self._unwritten:
-            folder.mkdir()
         try:
             check()
         except ReachError as error:
             if not any(str(folder) in str(error) for folder in self._unwritten):
                 raise ReachError(named(str(error), self.written)) from None
-        finally:
-            for folder in self._unwritten:
-                folder.rmdir()
         with their_bars(bars):
             for write in self._unwritten.values():
                 write()
