@@ -148,9 +148,10 @@ __global__ void attention_query_norms_kernel(const __grid_constant__ attention_a
     attention_task<T> task(a, (int)blockIdx.z, (int)blockIdx.y, kv_head_of(a, (int)blockIdx.y));
     size_t number = (size_t)blockIdx.z * (size_t)a.heads + blockIdx.y;
     int first = (int)blockIdx.x * NORM_ROWS;
-    head_rows<T> q = {(const T *)a.q + task.q_row, task.q_stride, a.head_size},
-                 d_o = {(const T *)a.d_o + task.o_row, task.o_stride, a.value_size};
-    float largest = largest_norm(q, reverse ? d_o : q, first, a.queries, space);
+    head_rows<T> q = {(const T *)a.q + task.q_row, task.q_stride, a.head_size}, d_o = q;
+    if (reverse)
+        d_o = {(const T *)a.d_o + task.o_row, task.o_stride, a.value_size};
+    float largest = largest_norm(q, d_o, first, a.queries, space);
     float smallest = reverse ? INFINITY : least_own_score(a, task, first, space);
     for (int row = first; reverse && row < min(first + NORM_ROWS, a.queries); row++)
         smallest = smaller(smallest, a.lse2[number * (size_t)a.padded_queries + (size_t)row]);
