@@ -64,7 +64,8 @@ static const struct layout qwen3_5_text = {QWEN_DELTA, .rope = {ROTARY_PART(0.25
                                                "{\"num_key_value_heads\": 4, " DELTA_DEFAULTS "}"};
 static const struct layout qwen3_5_moe_text = {
     QWEN_DELTA, .rope = {ROTARY_PART(0.25), .sections = 1}, .recurrence = &delta,
-    .experts = &qwen3_5_experts, .defaults = "{\"num_key_value_heads\": 2, " DELTA_DEFAULTS "}"};
+    .experts = &qwen3_5_experts, /* in every layer: no file has an intermediate_size */
+    .defaults = "{\"num_key_value_heads\": 2, \"intermediate_size\": 1, " DELTA_DEFAULTS "}"};
 
 static const struct layout mamba2 = {
     .norm = NORM_RMS,

@@ -31,6 +31,10 @@ def delta(**changes):
                             rope_parameters=rope(partial_rotary_factor=0.5)), **changes})
 
 
+def without(key, config):
+    return {name: value for name, value in config.items() if name != key}
+
+
 RECURRENCE_CASES = [
     FamilyCase("qwen3-next", "qwen3_next", delta(num_experts=5, num_experts_per_tok=2, moe_intermediate_size=6, shared_expert_intermediate_size=7, mlp_only_layers=[1], attention_bias=True),
                "the delta rule, two heads to a key; attention whose output is gated, half of each head rotated, biases; 2 of 5 experts beside a shared one; bf16 weights", length=LONG, stored=BF16),
@@ -39,7 +43,7 @@ RECURRENCE_CASES = [
                "attention in the last of four layers, experts in every other; not normalised; tied head; bf16 weights", length=LONG, segments=1, stored=BF16),
     FamilyCase("qwen3-5", "qwen3_5_text", delta(linear_num_key_heads=4, linear_key_head_dim=5, linear_value_head_dim=6),
                "its parts in matrices of their own; an MLP in every layer; bf16 weights", length=LONG, segments=1, stored=BF16),
-    FamilyCase("qwen3-5-moe", "qwen3_5_moe_text", delta(num_experts=4, num_experts_per_tok=3, moe_intermediate_size=5, shared_expert_intermediate_size=6),
+    FamilyCase("qwen3-5-moe", "qwen3_5_moe_text", without("intermediate_size", delta(num_experts=4, num_experts_per_tok=3, moe_intermediate_size=5, shared_expert_intermediate_size=6)),
                "3 of 4 experts beside a shared one in every layer; bf16 weights", length=LONG, segments=1, stored=BF16),
     FamilyCase("mamba2", "mamba2", mamba2(use_bias=True, time_step_limit=(0.3, 1.2), hidden_act="gelu"),
                "norms of 2 groups behind the gate, clamped steps, biases of all projections; bf16 weights", length=LONG, stored=BF16),
