@@ -107,6 +107,10 @@ int family_norm_named(struct norm_view *out, const struct decoder *d, struct nor
 /* The numbers of a tensor of `count` elements of any shape, in row-major order. */
 int family_values(double *out, const struct decoder *d, size_t count, struct error *e,
                   const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
+/* The same, of factors: where tensors are supposed the tensor is asked for, and the numbers are 1.
+ */
+int family_factors(double *out, const struct decoder *d, size_t count, struct error *e,
+                   const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
 /* xIELU of a block from STEM.alpha_p, .alpha_n, .beta and .eps; without the latter two they are 0.5
  * and -1e-6. */
 int family_xielu(struct block *b, const struct decoder *d, struct error *e, const char *stem,

@@ -270,6 +270,18 @@ int family_values(double *out, const struct decoder *d, size_t count, struct err
     return 0;
 }
 
+int family_factors(double *out, const struct decoder *d, size_t count, struct error *e,
+                   const char *format, ...)
+{
+    FORMAT_NAME(name, format);
+    view unread;
+    if (!tensors_supposed(d->tensors))
+        return family_values(out, d, count, e, "%s", name);
+    for (size_t i = 0; i < count; i++)
+        out[i] = 1;
+    return family_vector(&unread, d, count, e, "%s", name);
+}
+
 static double softplus(double x)
 {
     return fmax(x, 0) + log1p(exp(-fabs(x)));

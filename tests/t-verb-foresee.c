@@ -7,6 +7,7 @@
 #include "io/formats/json.h"
 #include "run/progress.h"
 #include "tests/program.h"
+#include "tests/scratch.h"
 #include "tests/tiny.h"
 
 /* after the project's headers: its macro fail would hide their function */
@@ -76,10 +77,11 @@ static json_t *model_of(const char *of)
 /* A configuration says what the checkpoint does. */
 static void models_without_weights(void **state)
 {
-    static const char *const goldens[] = {"llama",         "gpt2",          "gemma2",
-                                          "bloom-4-heads", "falcon-alibi",  "mixtral",
-                                          "opt",           "phi3",          "qwen3-moe",
-                                          "olmo2",         "own-t5-formula"},
+    static const char *const goldens[] = {"llama",         "gpt2",           "gemma2",
+                                          "bloom-4-heads", "falcon-alibi",   "mixtral",
+                                          "opt",           "phi3",           "qwen3-moe",
+                                          "olmo2",         "own-t5-formula", "gemma4-text-experts",
+                                          "qwen3-5-moe",   "mamba2"},
                              *const same[] = {"parameters", "vocabulary", "layers", "hidden",
                                               "heads",      "kv_heads",   "mlp",    "experts",
                                               "blocks",     "positions",  "cone",   "tied"};
@@ -123,6 +125,40 @@ static void models_without_weights(void **state)
     expect("info goldens/fairseq-alibi/config.json", 1, "does not say how large the vocabulary is");
     expect("info goldens/fairseq-sandwich/config.json", 1, "the numbers of tensor 'decoder.emb'");
     expect("erf goldens/llama/config.json --text text -o x", 1, "config.json");
+}
+
+/* transformers writes the layers of per_layer_config as numbers of one width. */
+static void layers_named_by_numbers_of_one_width(void **state)
+{
+    static const struct {
+        const char *first, *said; /* NULL: the folder is read */
+    } cases[] = {{"05", NULL},
+                 {"5", NULL},
+                 {"04", "per_layer_config.4 is of a layer with a window"}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const char start[] =
+            "{'model_type': 'gemma4_text', 'vocab_size': 50, 'hidden_size': 8, 'head_dim': 2, "
+            "'intermediate_size': 4, 'num_hidden_layers': 11, 'num_attention_heads': 2, "
+            "'num_key_value_heads': 1, 'hidden_size_per_layer_input': 0, 'layer_types': [";
+        char config[2000], *quote = config;
+        int used = snprintf(config, sizeof config, "%s", start);
+
+        for (int l = 0; l < 11; l++)
+            used += snprintf(config + used, sizeof config - (size_t)used, "%s'%s_attention'",
+                             l ? ", " : "", l % 5 || !l ? "sliding" : "full");
+        used += snprintf(config + used, sizeof config - (size_t)used,
+                         "], 'per_layer_config': {'%s': {'head_dim': 4}, '10': {'head_dim': 4}}}",
+                         cases[i].first);
+        while ((quote = strchr(quote, '\'')))
+            *quote = '"';
+        scratch_write(base, "config.json", config, (size_t)used);
+        if (cases[i].said)
+            expect("info config.json", 1, cases[i].said);
+        else
+            succeed("info config.json --length 8");
+    }
 }
 
 static int is_said(const struct system_call *c, void *unused)
@@ -175,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(durations), cmocka_unit_test(info_of_a_run),
                                        cmocka_unit_test(models_without_weights),
+                                       cmocka_unit_test(layers_named_by_numbers_of_one_width),
                                        cmocka_unit_test(long_runs_say_so_first)};
 
     return cmocka_run_group_tests(tests, make_inputs, program_close);

@@ -61,10 +61,12 @@ static int scale_columns(view *w, struct decoder *d, const char *stem, struct er
 {
     const size_t rows = w->rows, columns = w->columns;
     double *all, *scale;
+    if (!(scale = family_own(d, columns, e)) ||
+        family_factors(scale, d, columns, e, "%s.altup.correct_output_scale", stem))
+        return -1;
     if (tensors_supposed(d->tensors))
         return 0;
-    if (!(all = family_own(d, rows * columns, e)) || !(scale = family_own(d, columns, e)) ||
-        family_values(scale, d, columns, e, "%s.altup.correct_output_scale", stem))
+    if (!(all = family_own(d, rows * columns, e)))
         return -1;
     for (size_t r = 0; r < rows; r++) {
         weight_parts_read_f64(all + r * columns, w, r, 0, columns);
@@ -144,8 +146,7 @@ static int divide_norm(struct norm_view *norm, struct decoder *d, const char *st
 {
     double *scale = family_own(d, (size_t)d->hidden, e);
     if (!scale ||
-        (!tensors_supposed(d->tensors) &&
-         family_values(scale, d, (size_t)d->hidden, e, "%s.altup.router_norm.weight", stem)))
+        family_factors(scale, d, (size_t)d->hidden, e, "%s.altup.router_norm.weight", stem))
         return -1;
     for (int i = 0; i < d->hidden; i++)
         scale[i] /= d->hidden;

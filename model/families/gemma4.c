@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char rotations[] =
@@ -106,15 +107,27 @@ static int full_heads(int *size, int *kv_heads, struct decoder *d, struct error 
     return 0;
 }
 
+/* 1 if an object has a member for layer l, whose name may begin with zeros: the library writes "05"
+ * beside "11". */
+static int lists_layer(const json_t *layers, int l)
+{
+    const char *name;
+    json_t *members;
+    json_object_foreach((json_t *)(uintptr_t)layers, name, members)
+    {
+        if (*name && !name[strspn(name, "0123456789")] && strtol(name, NULL, 10) == l)
+            return 1;
+    }
+    return 0;
+}
+
 /* The layers of per_layer_config are those without windows. */
 static int check_exceptions(const struct decoder *d, struct error *e)
 {
     const json_t *layers = config_get(d->config, "per_layer_config");
-    char name[16];
     for (int l = 0; layers && l < d->layers; l++) {
         const struct block *b = &d->blocks[l];
-        snprintf(name, sizeof name, "%d", l);
-        int listed = json_object_get(layers, name) != NULL,
+        int listed = lists_layer(layers, l),
             differs = !b->score.window &&
                       (b->head_size != d->head_size || b->kv_heads != d->kv_heads);
         if (listed ? b->score.window != 0 : differs)
@@ -217,8 +230,8 @@ static int read_norms(struct experts *x, struct decoder *d, double epsilon, cons
                     stem) ||
         family_norm(&x->output_norm, d, NORM_RMS, epsilon, 0, e, "%s.post_feedforward_layernorm_2",
                     stem) ||
-        family_values(scale, d, hidden, e, "%s.router.scale", stem) ||
-        family_values(factors, d, count, e, "%s.router.per_expert_scale", stem))
+        family_factors(scale, d, hidden, e, "%s.router.scale", stem) ||
+        family_factors(factors, d, count, e, "%s.router.per_expert_scale", stem))
         return -1;
     for (size_t i = 0; i < hidden; i++)
         scale[i] /= sqrt(d->hidden);
@@ -255,9 +268,7 @@ static int finish_blocks(struct decoder *d, struct error *e)
         snprintf(stem, sizeof stem, "%slayers.%d", prefix, l);
         if (b->experts.routing.experts && read_norms(&b->experts, d, epsilon, stem, e))
             return -1;
-        if (tensors_supposed(d->tensors))
-            continue;
-        if (family_values(&scalar, d, 1, e, "%s.layer_scalar", stem))
+        if (family_factors(&scalar, d, 1, e, "%s.layer_scalar", stem))
             return -1;
         if (scalar == 0)
             return fail(e, "%s: tensor '%s.layer_scalar' is 0 (expected another number)", d->path,
