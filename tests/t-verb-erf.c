@@ -192,7 +192,8 @@ static void broken_checkpoints_are_left_out(void **state)
         strstr(o.out, "checkpoint-20") || !strstr(o.err, "checkpoint-40/model.safetensors: ") ||
         !strstr(o.err, "(it is left out)\n") ||
         !strstr(o.err, "\nreach erf: 2 of 4 models could not be read and were left out: "
-                       "steps/checkpoint-20, steps/checkpoint-40\n"))
+                       "steps/checkpoint-20, steps/checkpoint-40; the first: "
+                       "steps/checkpoint-20"))
         fail_msg("exit %d\n%s\n%s", o.status, o.out, o.err);
     outcome_free(&o);
     succeed("erf steps/checkpoint-10 steps/checkpoint-30 --text text --length 64 --segments 3 "
@@ -209,8 +210,11 @@ static void broken_checkpoints_are_left_out(void **state)
     o = reach("erf steps/checkpoint-10 steps/checkpoint-40 --text text --length 64 --segments 3 "
               "--quiet --force -o left-out");
     assert_int_equal(o.status, 1);
-    assert_string_equal(o.err, "reach erf: 1 of 2 models could not be read and was left out: "
-                               "steps/checkpoint-40\n");
+    if (strncmp(o.err,
+                "reach erf: 1 of 2 models could not be read and was left out: "
+                "steps/checkpoint-40/model.safetensors: ",
+                100) != 0)
+        fail_msg("%s", o.err);
     outcome_free(&o);
     expect("erf steps/checkpoint-40 steps/checkpoint-20 --text text --length 64 --quiet -o x", 1,
            "checkpoint-20");

@@ -178,7 +178,6 @@ static int lay_out(struct erf_run *r, struct error *e)
 static int open_models(struct erf_run *r, int *taken, struct error *e)
 {
     size_t given = r->count;
-    struct error first;
 
     r->count = 0;
     for (size_t i = 0; i < given; i++) {
@@ -200,12 +199,12 @@ static int open_models(struct erf_run *r, int *taken, struct error *e)
             return -1;
         progress_message(r->progress, "%s (it is left out)", e->text);
         if (!r->unread_count)
-            first = *e;
+            r->unread_first = *e;
         r->unread[r->unread_count++] = &r->arguments[i];
     }
     r->result.model_count = r->count;
     if (!r->count)
-        *e = first;
+        *e = r->unread_first;
     return r->count ? 0 : -1;
 }
 
@@ -219,8 +218,11 @@ int erf_fail_unread(const struct erf_run *r, struct error *e)
     for (size_t i = 0; i < r->unread_count && used < sizeof names - 1; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
                                  r->unread[i]->path);
-    return fail(e, "%zu of %zu models could not be read and %s left out: %s", r->unread_count,
-                r->unread_count + r->count, r->unread_count == 1 ? "was" : "were", names);
+    if (r->unread_count == 1)
+        return fail(e, "1 of %zu models could not be read and was left out: %s", 1 + r->count,
+                    r->unread_first.text);
+    return fail(e, "%zu of %zu models could not be read and were left out: %s; the first: %s",
+                r->unread_count, r->unread_count + r->count, names, r->unread_first.text);
 }
 
 int erf_prepare(struct erf_run *r, struct error *e)

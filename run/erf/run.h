@@ -44,6 +44,7 @@ struct erf_run {
     struct erf_model *models;
     const struct model_argument **unread; /* [unread_count] left out, as they could not be read */
     size_t unread_count;
+    struct error unread_first; /* why the first of them could not be */
     size_t positions; /* L-1 */
     size_t target_count;
     struct journal_sizes sizes;
