@@ -321,7 +321,9 @@ static void test_misspelt_members(void **state)
         scratch_write(base, "prompts", cases[i][0], strlen(cases[i][0]));
         expect("explain bytes --prompts prompts", 1, cases[i][1]);
     }
-    scratch_write(base, "prompts", "{\"prompt\": \"a\", \"idx\": 4, \"label\": 1}\n", 37);
+    static const char others[] = "{\"prompt\": \"a\", \"idx\": 4, \"test\": 1, \"next\": 2, "
+                                 "\"answer\": \"c\", \"answers\": 3}\n";
+    scratch_write(base, "prompts", others, sizeof others - 1);
     succeed("explain bytes --prompts prompts --quiet");
 }
 

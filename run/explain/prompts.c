@@ -60,7 +60,8 @@ static int read_member(char **out, const struct prompt_line *line, const char *n
     return fail(e, "%s: out of memory", line->where);
 }
 
-/* Members with other names are told once, and refused if one of ours was meant. */
+/* Members with other names are told once, and refused if one of ours was meant: one that is not
+ * there, with a name long enough that another word is not as near. */
 static int check_members(const struct prompt_line *line, struct progress *p, int *told,
                          struct error *e)
 {
@@ -75,8 +76,8 @@ static int check_members(const struct prompt_line *line, struct progress *p, int
         size_t i = 0;
 
         for (; known[i] && strcmp(known[i], name) != 0; i++)
-            if (strlen(known[i]) > 2 && edit_distance(name, strlen(name), known[i]) <=
-                                            (strlen(known[i]) > 4 ? NEAR : NEAR - 1))
+            if (!json_object_get(line->object, known[i]) && strlen(known[i]) > 4 &&
+                edit_distance(name, strlen(name), known[i]) <= NEAR)
                 near = known[i];
         if (known[i])
             continue;
