@@ -185,8 +185,8 @@ def named(text: str, names: Mapping[str, str] | None) -> str:
     return text
 
 
-FLAGS = ("attention", "force", "gain", "growth", "no-bos", "resume", "strict", "verify")
-OPTION = re.compile(r'(`[^`]*`|"[^"]*")|(?<![\w-])(?:--([a-z][a-z0-9-]*)|(-o)\b)(?:=| (?=[A-Z]+\b))?')
+FLAGS = ("attention", "chat", "explain", "force", "gain", "growth", "no-bos", "no-title", "resume", "strict", "verify", "wide", "widen", "xlog")
+OPTION = re.compile(r'(`[^`]*`|"[^"]*")|(?<![\w-])(?:--([a-z][a-z0-9-]*)|(-o)\b)(?:=| (?=[A-Z]+\b|\d)|(?= [a-z])())?')
 
 
 def spoken(line: str) -> str:
@@ -196,7 +196,10 @@ def spoken(line: str) -> str:
         if found[1]:
             return found[1]
         name = "out" if found[3] else found[2]
-        return f"{name.replace('-', '_')}={'True' if name in FLAGS else ''}"
+        spoken = name.replace("-", "_")
+        if name in FLAGS:
+            return f"{spoken}=True"
+        return spoken if found[4] is not None else f"{spoken}="  # a word that follows is no value
 
     return OPTION.sub(option, line)
 
