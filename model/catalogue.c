@@ -26,7 +26,6 @@ static const struct refusal refusals[] = {
     {"albert", ENCODER},
     {"axk2", ATTENTION_GATED},
     {"bailing_hybrid", LINEAR},
-    {"bamba", STATES},
     {"bart", BESIDE},
     {"beam", ATTENTION_GATED},
     {"bert", ENCODER},

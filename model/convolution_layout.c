@@ -23,29 +23,11 @@ static int read_types(const json_t *types, struct decoder *d, struct error *e)
     return 0;
 }
 
-/* The layers that attend, counted from 0. */
-static int read_attending(const json_t *list, const char *key, struct decoder *d, struct error *e)
-{
-    if (!json_is_array(list))
-        return fail(e, "%s: %s is not a list of layers", config_path(d->config), key);
-    for (int l = 0; l < d->layers; l++)
-        d->blocks[l].mixer.ways = MIXING_CONVOLUTION;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *one = json_array_get(list, i);
-        if (!json_is_integer(one) || json_integer_value(one) < 0)
-            return fail(e, "%s: %s, entry %zu is not a layer", config_path(d->config), key, i + 1);
-        if (json_integer_value(one) < d->layers)
-            d->blocks[json_integer_value(one)].mixer.ways = MIXING_ATTENTION;
-    }
-    return 0;
-}
-
 int convolution_settings(int *biased, const struct convolution_layout *o, struct decoder *d,
                          struct error *e)
 {
     struct config *c = d->config;
-    const json_t *types = config_get(c, "layer_types"),
-                 *attending = o->attending ? config_get(c, o->attending) : NULL;
+    const json_t *types = config_get(c, "layer_types");
     long reach;
     int count = 0;
     if (config_int_or(c, o->reach, 1, CONVOLUTION_MOST, 3, &reach, e) ||
@@ -57,7 +39,8 @@ int convolution_settings(int *biased, const struct convolution_layout *o, struct
                     "layers)",
                     config_path(c), d->layers);
     if ((types && read_types(types, d, e)) ||
-        (!types && attending && read_attending(attending, o->attending, d, e)))
+        (!types && config_get(c, o->attending) &&
+         family_attending(d, o->attending, MIXING_CONVOLUTION, e)))
         return -1;
     for (int l = 0; l < d->layers; l++)
         if (block_convolves(&d->blocks[l]))

@@ -70,6 +70,23 @@ int family_only(struct decoder *d, const char *key, int only, int absent, struct
                 value ? "true" : "false", only ? "true" : "false");
 }
 
+int family_attending(struct decoder *d, const char *key, enum mixing other, struct error *e)
+{
+    const json_t *list = config_get(d->config, key);
+    if (list && !json_is_array(list))
+        return fail(e, "%s: %s is not a list of layers", config_path(d->config), key);
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].mixer.ways = other;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        if (!json_is_integer(one) || json_integer_value(one) < 0)
+            return fail(e, "%s: %s, entry %zu is not a layer", config_path(d->config), key, i + 1);
+        if (json_integer_value(one) < d->layers)
+            d->blocks[json_integer_value(one)].mixer.ways = MIXING_ATTENTION;
+    }
+    return 0;
+}
+
 /* Appends as much as fits to a text of `size` bytes, with a separator unless it is empty. */
 static void append(char *text, size_t size, const char *separator, const char *format,
                    va_list arguments)

@@ -53,6 +53,10 @@ const char *family_either(const struct decoder *d, const char *key, const char *
 int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *e) MUST_USE;
 /* An unsupported option: refuses true (1) if `only` is 0, and the reverse; default `absent`. */
 int family_only(struct decoder *d, const char *key, int only, int absent, struct error *e) MUST_USE;
+/* Key: a list of the layers that attend, counted from 0, or nothing for none; the others mix their
+ * rows the `other` way. */
+int family_attending(struct decoder *d, const char *key, enum mixing other,
+                     struct error *e) MUST_USE;
 /* Adds ", ..." to d->position_text. */
 void family_describe(struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 /* Adds a line to d->notes. */
@@ -156,7 +160,7 @@ int family_windows(struct decoder *d, struct window_rule rule, struct error *e) 
  * (`rope_parameters`) style: sets d->position and d->rotary. Supports types default, linear,
  * dynamic, llama3, yarn and longrope; others are refused by name (model/rope.h). */
 struct rope_keys {
-    const char *theta, *fraction; /* the family's names at the top level */
+    const char *theta, *fraction; /* the family's names at the top level; fraction NULL: none */
     double fraction_default;
     const char *rotated; /* key of the number of rotated dimensions; NULL: none */
     int whole_heads; /* 1: the model's code rotates whole heads, whatever the fraction */

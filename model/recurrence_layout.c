@@ -36,13 +36,33 @@ static int read_limits(struct recurrence_sizes *s, const char *key, struct confi
     return 0;
 }
 
+/* The inner width over the heads, where a head's size is "auto". */
+static int read_value_size(struct recurrence_sizes *s, long expand, const struct decoder *d,
+                           struct error *e)
+{
+    const char *key = s->layout->value_size;
+    const json_t *value = config_get(d->config, key);
+    if (!expand || !json_is_string(value) || strcmp(json_string_value(value), "auto") != 0)
+        return config_int(d->config, key, 1, RECURRENCE_SIZE_MOST, &s->value_size, e);
+    s->value_size = expand * d->hidden / s->heads;
+    return s->value_size >= 1 && s->value_size <= RECURRENCE_SIZE_MOST
+               ? 0
+               : fail(
+                     e,
+                     "%s: %s auto is %ld: %s %ld times the width %d over %s %ld (expected 1 to %d)",
+                     config_path(d->config), key, s->value_size, s->layout->expand, expand,
+                     d->hidden, s->layout->heads, s->heads, RECURRENCE_SIZE_MOST);
+}
+
 /* Which layers are recurrences. */
-static int read_kinds(const char *interval, struct decoder *d, struct error *e)
+static int read_kinds(const struct recurrence_layout *o, struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
-    const json_t *types = interval ? config_get(c, "layer_types") : NULL;
+    const json_t *types = o->typed ? config_get(c, "layer_types") : NULL;
     long every = 0;
-    if (interval && config_int_or(c, interval, 1, 10000, 4, &every, e))
+    if (o->attending)
+        return family_attending(d, o->attending, MIXING_RECURRENCE, e);
+    if (o->interval && config_int_or(c, o->interval, 1, 10000, 4, &every, e))
         return -1;
     if (types && (!json_is_array(types) || json_array_size(types) != (size_t)d->layers))
         return fail(e, "%s: layer_types is not a list of one kind for each of %d layers",
@@ -51,8 +71,9 @@ static int read_kinds(const char *interval, struct decoder *d, struct error *e)
         const char *type = types ? json_string_value(json_array_get(types, (size_t)l))
                            : every && (l + 1) % every == 0 ? "full_attention"
                                                            : "linear_attention";
-        int recurs = type && strcmp(type, "linear_attention") == 0;
-        if (!type || (!recurs && strcmp(type, "full_attention") != 0))
+        int recurs = type && (strcmp(type, "linear_attention") == 0 || strcmp(type, "mamba") == 0);
+        if (!type || (!recurs && strcmp(type, "full_attention") != 0 &&
+                      strcmp(type, "attention") != 0)) /* the others are older names */
             return fail(e,
                         "%s: layer_types, entry %d: '%s' is not supported (supported: "
                         "linear_attention, full_attention)",
@@ -71,9 +92,9 @@ int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layo
     if (config_int(c, o->heads, 1, 1 << 16, &s->heads, e) ||
         config_int(c, o->key_heads, 1, 1 << 16, &s->key_heads, e) ||
         config_int(c, o->key_size, 1, RECURRENCE_SIZE_MOST, &s->key_size, e) ||
-        config_int(c, o->value_size, 1, RECURRENCE_SIZE_MOST, &s->value_size, e) ||
         config_int(c, o->reach, 1, CONVOLUTION_MOST, &s->reach, e) ||
         (o->expand && config_int(c, o->expand, 1, 1024, &expand, e)) ||
+        read_value_size(s, expand, d, e) ||
         (o->biased && config_bool_or(c, o->biased, 0, &s->biased, e)) ||
         (o->conv_biased && config_bool_or(c, o->conv_biased, 1, &s->conv_biased, e)) ||
         (o->limits && read_limits(s, o->limits, c, e)))
@@ -84,7 +105,7 @@ int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layo
     if (expand && expand * d->hidden != s->heads * s->value_size)
         return fail(e, "%s: %s %ld times the width %d is not %s %ld times %s %ld", config_path(c),
                     o->expand, expand, d->hidden, o->heads, s->heads, o->value_size, s->value_size);
-    if (read_kinds(o->interval, d, e))
+    if (read_kinds(o, d, e))
         return -1;
     int count = 0;
     for (int l = 0; l < d->layers; l++)

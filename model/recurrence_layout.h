@@ -19,10 +19,13 @@ struct recurrence_layout {
     const char *stem; /* of the names of its tensors, below the layer's */
     /* keys: heads and key heads, their sizes, inputs of the convolution, all with defaults */
     const char *heads, *key_heads, *key_size, *value_size, *reach;
-    const char *interval; /* every so many layers one attends, by default 4, without layer_types
-                             that says linear_attention or full_attention; NULL: none attends */
+    /* Which layers attend: those that layer_types, if `typed`, says full_attention of, all others
+     * linear_attention; without it every so many, by default 4; those listed; or none. NULL: no
+     * such key */
+    int typed;
+    const char *interval, *attending;
     const char *expand; /* of the inner width, in multiples of the model's, which must be that of
-                           all heads; NULL: none */
+                           all heads, and makes it where value_size is "auto"; NULL: none */
     const char *biased, *conv_biased; /* of biases of projections, by default none, and of the
                                          convolution, by default there */
     const char *limits; /* of the least and the largest step */

@@ -260,17 +260,18 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
     const int head = keys->part                      ? keys->part
                      : which == 0 && keys->full_size ? keys->full_size
                                                      : d->head_size;
-    double alpha, fraction, part = keys->fraction_default,
-                            base = which ? keys->local_theta_default : keys->theta_default;
+    double alpha, part = keys->fraction_default, fraction,
+                  base = which ? keys->local_theta_default : keys->theta_default;
     s.base = base != 0 ? base : 10000;
     if (keys->rotated && config_int_or(c, keys->rotated, 0, head, 0, &rotated, e))
         return -1;
     if (rotated)
         part = (double)rotated / head;
+    fraction = part;
     if ((theta && config_real_or(c, theta, 1e-6, 1e12, s.base, &s.base, e)) ||
         (snprintf(key, sizeof key, "%s.rope_theta", root),
          config_real_or(c, key, 1e-6, 1e12, s.base, &s.base, e)) ||
-        config_real_or(c, keys->fraction, 0, 1, part, &fraction, e) ||
+        (keys->fraction && config_real_or(c, keys->fraction, 0, 1, part, &fraction, e)) ||
         (snprintf(key, sizeof key, "%s.partial_rotary_factor", root),
          config_real_or(c, key, 0, 1, fraction, &fraction, e)))
         return -1;
@@ -312,7 +313,8 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
     if (size % 2)
         return fail(e,
                     "%s: %s %g turns %d of the %d dimensions of a head (expected an even number)",
-                    config_path(c), keys->fraction, fraction, size, head);
+                    config_path(c), keys->fraction ? keys->fraction : "partial_rotary_factor",
+                    fraction, size, head);
     snprintf(key, sizeof key, "%s.mscale_all_dim", root);
     if (rope_read(&s, c, root, e) ||
         (keys->scores && s.kind != ROPE_YARN && config_real_or(c, key, 0, 1e6, 0, &s.all_dim, e)))

@@ -39,6 +39,13 @@ static void test_refused(void **state)
         {"mamba2", "time_step_limit", "null", "time_step_limit is not a list of the least and"},
         {"mamba2", "time_step_limit", "[0, {\"__float__\": \"NaN\"}]",
          "time_step_limit is not a list of the least and"},
+        {"bamba", "attn_layer_indices", "[-1]", "attn_layer_indices, entry 1 is not a layer"},
+        {"bamba", "attn_layer_indices", "1", "attn_layer_indices is not a list of layers"},
+        {"bamba", "mamba_d_head", "\"half\"", "mamba_d_head is 'half' (expected a whole number"},
+        {"bamba", "mamba_d_head", "3", "mamba_expand 2 times the width 12 is not mamba_n_heads 4"},
+        {"bamba", "mamba_expand", "512", "mamba_d_head auto is 1536: mamba_expand 512 times the"},
+        {"bamba", "rope_parameters", "{\"rope_theta\": 9, \"partial_rotary_factor\": 0.4}",
+         "partial_rotary_factor 0.4 turns 3 of the 8 dimensions of a head"},
         {"mamba2", "hidden_act", "\"mish\"", "hidden_act 'mish' is not supported"},
     };
     (void)state;

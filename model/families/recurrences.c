@@ -20,7 +20,7 @@ static const struct recurrence_layout mamba2_recurrence = {.form = RECURRENCE_MA
 #define DELTA(packing) \
     .form = packing, .stem = "linear_attn", .heads = "linear_num_value_heads", \
     .key_heads = "linear_num_key_heads", .key_size = "linear_key_head_dim", \
-    .value_size = "linear_value_head_dim", .reach = "linear_conv_kernel_dim", \
+    .value_size = "linear_value_head_dim", .reach = "linear_conv_kernel_dim", .typed = 1, \
     .interval = "full_attention_interval"
 static const struct recurrence_layout packed_delta = {DELTA(RECURRENCE_DELTA_PACKED)};
 static const struct recurrence_layout delta = {DELTA(RECURRENCE_DELTA)};
@@ -84,11 +84,56 @@ static const struct layout mamba2 = {
                 "\"num_heads\": 128, \"head_dim\": 64, \"state_size\": 128, \"expand\": 2, "
                 "\"conv_kernel\": 4, \"n_groups\": 8}"};
 
+/* Bamba's: a Mamba-2 in most layers, attention in those listed, and an MLP in all. */
+static const struct recurrence_layout bamba_recurrence = {.form = RECURRENCE_MAMBA,
+                                                          .stem = "mamba",
+                                                          .heads = "mamba_n_heads",
+                                                          .key_heads = "mamba_n_groups",
+                                                          .key_size = "mamba_d_state",
+                                                          .value_size = "mamba_d_head",
+                                                          .reach = "mamba_d_conv",
+                                                          .expand = "mamba_expand",
+                                                          .biased = "mamba_proj_bias",
+                                                          .conv_biased = "mamba_conv_bias",
+                                                          .limits = "time_step_limit",
+                                                          .attending = "attn_layer_indices"};
+#define MAMBA_DEFAULTS \
+    "\"mamba_n_heads\": 128, \"mamba_n_groups\": 1, \"mamba_d_state\": 256, \"mamba_d_head\": " \
+    "\"auto\", \"mamba_d_conv\": 4, \"mamba_expand\": 2"
+static const struct layout bamba = {
+    LLAMA(1e-5),
+    .names = {.prefix = "model.",
+              .embedding = "embed_tokens",
+              .layers = "layers",
+              .final_norm = "final_layernorm",
+              .head = "lm_head",
+              .attention_norm = "input_layernorm",
+              .mlp_norm = "pre_ff_layernorm",
+              SPLIT,
+              OUTPUT,
+              .gate = "feed_forward.gate_proj",
+              .up = "feed_forward.up_proj",
+              .down = "feed_forward.down_proj"},
+    ACTIVATION("hidden_act", "silu"),
+    BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+    .rope = {.theta = "rope_theta", .fraction_default = 0.5}, /* whatever the top level says */
+    .recurrence = &bamba_recurrence,
+    .defaults = "{\"vocab_size\": 128000, \"hidden_size\": 4096, \"intermediate_size\": 14336, "
+                "\"num_hidden_layers\": 32, \"num_attention_heads\": 32, "
+                "\"num_key_value_heads\": 8, \"max_position_embeddings\": 262144, " MAMBA_DEFAULTS
+                "}"};
+
 /* Keys of the initial weights, and of how the library computes. */
 static const char *const mamba2_harmless[] = {
     "chunk_size",       "number_of_conv_states", "rescale_prenorm_residual",
     "residual_in_fp32", "time_step_floor",       "time_step_max",
     "time_step_min",    "time_step_rank",        NULL};
+
+/* Those that have no effect on logits; the last one none in the library. */
+static const char *const bamba_harmless[] = {"mamba_chunk_size",      "num_logits_to_keep",
+                                             "number_of_conv_states", "z_loss_coefficient",
+                                             "partial_rotary_factor", NULL};
+static const char *const lists[] = {"attn_layer_indices", NULL};
 
 static const char *const of_routers[] = {"output_router_logits", "router_aux_loss_coef",
                                          "number_of_conv_states", NULL};
@@ -101,4 +146,5 @@ const struct family families_recurrences[] = {
     {ROW(qwen3_next), .harmless = of_routers, .nullable = some_layers},
     {ROW(qwen3_5_text), .harmless = of_delta, .nullable = listed},
     {ROW(qwen3_5_moe_text), .harmless = of_routers, .nullable = listed},
+    {ROW(bamba), .harmless = bamba_harmless, .nullable = lists},
     {.name = NULL}};

@@ -43,6 +43,34 @@ def draw_qwen3_5_moe_text(d, layers, length):
     return with_experts(d, delta(d, layers, length))
 
 
+def mamba(d, config):
+    """The settings of Bamba's Mamba-2, which other families share."""
+    expand = d.pick(1, 2, 3)
+    inner = expand * config["hidden_size"]
+    heads = d.pick(*[n for n in range(1, 9) if inner % n == 0]) if d.chance(0.95) else 5
+    config.update({"mamba_expand": expand, "mamba_n_heads": heads, "mamba_d_state": d.pick(1, 3, 8, 16, 20)})
+    config["mamba_n_groups"] = d.pick(*[n for n in range(1, heads + 1) if heads % n == 0]) if d.chance(0.95) else heads + 1
+    d.put(config, "mamba_d_head", 0.5, "auto", inner // heads)
+    d.put(config, "mamba_d_conv", 0.7, 1, 2, 3, 4, 8, 9)
+    d.put(config, "mamba_conv_bias", 0.6, True, False)
+    d.put(config, "mamba_proj_bias", 0.6, True, False)
+    d.put(config, "mamba_chunk_size", 0.3, 1, 7, 256)
+    d.put(config, "attention_bias", 0.4, True, False)
+    d.put(config, "time_step_limit", 0.6, [0.0, float("inf")], [0.1, 1.0], [0.5, float("inf")], [0.0, 0.7], [0.3, 0.3])
+    return config
+
+
+def draw_bamba(d, layers, length):
+    config = grouped(d, length)
+    if d.chance(0.9):       # half of a head is turned
+        config["head_dim"] = d.pick(4, 8, 12)
+    config = mamba(d, config)
+    d.put(config, "attn_layer_indices", 0.8, [layer for layer in range(layers) if d.chance(0.5)], [0], [layers - 1, 40], None)
+    d.put(config, "mlp_bias", 0.4, True, False)
+    d.put(config, "partial_rotary_factor", 0.2, 0.25, 1.0)
+    return config
+
+
 def draw_mamba2(d, layers, length):
     heads, size, expand = d.whole(1, 6), d.pick(2, 4, 6, 7, 8), d.pick(1, 2, 3)
     while heads * size % expand:

@@ -13,17 +13,6 @@ def mamba2(**changes):
     return config
 
 
-def bare_infinity(folder):
-    """The limits as Python's json writes them."""
-    path = os.path.join(folder, "config.json")
-    with open(path) as file:
-        config = json.load(file)
-    config["time_step_limit"] = [0.0, float("inf")]
-    with open(path, "w") as file:
-        json.dump(config, file, indent=1)
-        file.write("\n")
-
-
 def delta(**changes):
     """A small Qwen with the delta rule in two of three layers."""
     return tokens(**{**dict(num_hidden_layers=3, num_key_value_heads=2, head_dim=8, intermediate_size=20, rms_norm_eps=2e-3, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=6,
@@ -35,7 +24,36 @@ def without(key, config):
     return {name: value for name, value in config.items() if name != key}
 
 
+def rewritten(change):
+    """What changes config.json."""
+    def rewrite(folder):
+        path = os.path.join(folder, "config.json")
+        with open(path) as file:
+            config = json.load(file)
+        change(config)
+        with open(path, "w") as file:
+            json.dump(config, file, indent=1)
+            file.write("\n")
+    return rewrite
+
+
+def published_bamba(config):
+    """What config.json leaves to defaults: the size of heads, and the half that is rotated, whatever the top level says."""
+    config.update(mamba_d_head="auto", rope_theta=config.pop("rope_parameters")["rope_theta"], partial_rotary_factor=0.25)
+
+
+def bamba(**changes):
+    """A small Bamba, whose second layer attends."""
+    return tokens(**{**dict(hidden_size=12, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, intermediate_size=14, rms_norm_eps=2e-3, attn_layer_indices=[1], mamba_n_heads=4,
+                            mamba_n_groups=2, mamba_d_state=5, mamba_d_conv=3, rope_parameters=rope()), **changes})
+
+
 RECURRENCE_CASES = [
+    FamilyCase("bamba", "bamba", bamba(head_dim=8, mamba_proj_bias=True, attention_bias=True, mlp_bias=True, time_step_limit=(0.3, 1.2), hidden_act="gelu"),
+               "Mamba-2 in the first of two layers, attention with half of each head rotated in the other, biases everywhere, clamped steps; bf16 weights", length=LONG, stored=BF16, rewrite=rewritten(published_bamba)),
+    FamilyCase("bamba-plain", "bamba", bamba(num_hidden_layers=3, attn_layer_indices=[0, 7], mamba_n_heads=3, mamba_expand=1, mamba_n_groups=1, mamba_conv_bias=False, mamba_d_conv=4, num_attention_heads=3,
+                                             num_key_value_heads=None, rope_parameters=rope(partial_rotary_factor=1.0), tie_word_embeddings=True),
+               "attention first, with whole heads rotated; one group, no biases, a tied head; bf16 weights", length=LONG, segments=1, stored=BF16),
     FamilyCase("qwen3-next", "qwen3_next", delta(num_experts=5, num_experts_per_tok=2, moe_intermediate_size=6, shared_expert_intermediate_size=7, mlp_only_layers=[1], attention_bias=True),
                "the delta rule, two heads to a key; attention whose output is gated, half of each head rotated, biases; 2 of 5 experts beside a shared one; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("qwen3-next-last", "qwen3_next", delta(num_hidden_layers=4, layer_types=None, linear_num_key_heads=3, linear_num_value_heads=3, num_experts=3, num_experts_per_tok=1, norm_topk_prob=False,
@@ -48,5 +66,5 @@ RECURRENCE_CASES = [
     FamilyCase("mamba2", "mamba2", mamba2(use_bias=True, time_step_limit=(0.3, 1.2), hidden_act="gelu"),
                "norms of 2 groups behind the gate, clamped steps, biases of all projections; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("mamba2-published", "mamba2", mamba2(num_heads=3, head_dim=8, n_groups=1, use_conv_bias=False, conv_kernel=4, state_size=4, tie_word_embeddings=True, num_hidden_layers=3),
-               "one group, no biases, a tied head; the limit as bare Infinity; bf16 weights", length=LONG, stored=BF16, rewrite=bare_infinity),
+               "one group, no biases, a tied head; the limit as bare Infinity; bf16 weights", length=LONG, stored=BF16, rewrite=rewritten(lambda config: config.update(time_step_limit=[0.0, float("inf")]))),
 ]
