@@ -163,6 +163,7 @@ struct rope_keys {
     const char *theta, *fraction; /* the family's names at the top level; fraction NULL: none */
     double fraction_default;
     const char *rotated; /* key of the number of rotated dimensions; NULL: none */
+    int optional; /* 1: a base of null turns nothing */
     int whole_heads; /* 1: the model's code rotates whole heads, whatever the fraction */
     int part; /* the dimensions at the end of a head that the fraction is of; 0: whole heads, from
                  their beginning */

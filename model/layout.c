@@ -106,10 +106,13 @@ static int read_norm(struct norm_view *out, const struct reading *r, size_t widt
     return 0;
 }
 
-/* A norm of the block, if the layout has it. */
-static int read_block_norm(struct norm_view *out, const struct reading *r, const char *name)
+/* A norm of the block, if the layout has it, by the name that the file has. */
+static int read_block_norm(struct norm_view *out, const struct reading *r,
+                           const char *const names[2])
 {
-    return name ? read_norm(out, r, (size_t)r->d->hidden, name) : 0;
+    int other = names[1] && family_has(r->d, "%s%s.%d.%s.weight", r->prefix,
+                                       r->layout->names.layers, r->block, names[1]);
+    return names[0] ? read_norm(out, r, (size_t)r->d->hidden, names[other]) : 0;
 }
 
 static int read_linear(struct linear *out, const struct reading *r, size_t rows, size_t columns,
@@ -350,12 +353,19 @@ static int read_mlp(struct block *b, const struct reading *r)
 static int read_block(struct block *b, const struct reading *r)
 {
     const struct names *names = &r->layout->names;
+    const struct layer_norms plain = {{names->attention_norm},
+                                      {names->mlp_norm},
+                                      {names->attention_post_norm},
+                                      {names->mlp_post_norm}},
+                             *own = block_attends(b) ? r->layout->attending
+                                                     : r->layout->other_layers,
+                             *norms = own ? own : &plain;
     int shared = r->parallel && r->layout->one_norm;
-    if (read_block_norm(&b->attention_norm, r, names->attention_norm) || read_mixer(b, r) ||
+    if (read_block_norm(&b->attention_norm, r, norms->attention_norm) || read_mixer(b, r) ||
         (r->post_norms &&
-         read_block_norm(&b->attention_post_norm, r, names->attention_post_norm)) ||
-        (!shared && read_block_norm(&b->mlp_norm, r, names->mlp_norm)) || read_mlp(b, r) ||
-        (r->post_norms && read_block_norm(&b->mlp_post_norm, r, names->mlp_post_norm)))
+         read_block_norm(&b->attention_post_norm, r, norms->attention_post_norm)) ||
+        (!shared && read_block_norm(&b->mlp_norm, r, norms->mlp_norm)) || read_mlp(b, r) ||
+        (r->post_norms && read_block_norm(&b->mlp_post_norm, r, norms->mlp_post_norm)))
         return -1;
     if (shared)
         b->mlp_norm = b->attention_norm;

@@ -51,6 +51,11 @@ struct names {
     const char *gate_up; /* both in one, gate first */
 };
 
+/* Names of the norms of a layer, below it, each with another that older or newer files have. */
+struct layer_norms {
+    const char *attention_norm[2], *mlp_norm[2], *attention_post_norm[2], *mlp_post_norm[2];
+};
+
 /* Rows of a fused projection. */
 enum fused {
     FUSED_PARTS, /* q, k, v */
@@ -171,6 +176,8 @@ struct layout {
     const char *experts_key; /* key without which, or false, there are none; NULL: always */
 
     struct names names;
+    const struct layer_norms *attending, *other_layers; /* of layers with attention, and of others,
+                                                           instead of those of `names`; NULL */
     const struct names *other_names; /* if no tensor has the prefix or the embedding's name of
                                         `names`, but some those of these; NULL: none */
     const struct alias {

@@ -97,6 +97,7 @@ int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layo
         read_value_size(s, expand, d, e) ||
         (o->biased && config_bool_or(c, o->biased, 0, &s->biased, e)) ||
         (o->conv_biased && config_bool_or(c, o->conv_biased, 1, &s->conv_biased, e)) ||
+        (o->doubled && config_bool_or(c, o->doubled, 1, &s->doubled, e)) ||
         (o->limits && read_limits(s, o->limits, c, e)))
         return -1;
     if (s->heads % s->key_heads)
@@ -198,6 +199,15 @@ static int read_delta_projections(struct block *b, const struct recurrence_sizes
                  inner = heads * (size_t)s->value_size, each = inner / groups,
                  shared = heads / groups, group = 2 * (dk + each);
     struct linear in, gates;
+    if (s->layout->form == RECURRENCE_DELTA_APART)
+        return family_linear(&v->in[0], d, keys, hidden, 0, e, "%s.q_proj", stem) ||
+                       family_linear(&v->in[1], d, keys, hidden, 0, e, "%s.k_proj", stem) ||
+                       family_linear(&v->in[2], d, inner, hidden, 0, e, "%s.v_proj", stem) ||
+                       family_linear(&b->output_gate, d, inner, hidden, 0, e, "%s.g_proj", stem) ||
+                       family_linear(&v->steps[0], d, heads, hidden, 0, e, "%s.a_proj", stem) ||
+                       family_linear(&v->steps[1], d, heads, hidden, 0, e, "%s.b_proj", stem)
+                   ? -1
+                   : 0;
     if (s->layout->form == RECURRENCE_DELTA) {
         if (family_linear(&in, d, 2 * keys + inner, hidden, 0, e, "%s.in_proj_qkv", stem) ||
             family_linear(&b->output_gate, d, inner, hidden, 0, e, "%s.in_proj_z", stem) ||
@@ -220,21 +230,63 @@ static int read_delta_projections(struct block *b, const struct recurrence_sizes
     return 0;
 }
 
+/* The taps of three convolutions one after the other. The library cuts one into thirds when it
+ * saves a model, whatever the parts' sizes. */
+static double *join_taps(struct decoder *d, size_t channels, size_t reach, const char *stem,
+                         struct error *e)
+{
+    static const char parts[] = "qkv";
+    double *all = family_own(d, channels * reach, e);
+    size_t first = 0;
+    for (size_t i = 0; all && i < 3; i++) {
+        char name[256];
+        snprintf(name, sizeof name, "%s.%c_conv1d.weight", stem, parts[i]);
+        const struct tensor *t = tensors_find(d->tensors, name);
+        size_t left = channels - first, count = t && t->rank && i < 2 ? t->shape[0] : left;
+        view part;
+        if (family_taps(&part, d, count < left ? count : left, reach, e, "%s", name))
+            return NULL;
+        for (size_t c = 0; c < part.groups; c++)
+            for (size_t j = 0; j < reach; j++)
+                all[(first + c) * reach + j] =
+                    element_read(part.data, part.type, c * part.group_stride + j * part.row_stride);
+        first += part.groups;
+    }
+    return all;
+}
+
+/* The taps of queries, keys and values. */
+static int read_delta_taps(view taps[3], const struct recurrence_sizes *s, struct decoder *d,
+                           const char *stem, struct error *e)
+{
+    const size_t reach = (size_t)s->reach, keys = (size_t)s->key_heads * (size_t)s->key_size,
+                 inner = (size_t)s->heads * (size_t)s->value_size, count[3] = {keys, keys, inner};
+    int joined = s->layout->form == RECURRENCE_DELTA_APART &&
+                 family_has(d, "%s.q_conv1d.weight", stem);
+    double *values = joined ? join_taps(d, 2 * keys + inner, reach, stem, e) : NULL;
+    view all;
+    if (joined ? !values
+               : family_taps(&all, d, 2 * keys + inner, reach, e, "%s.conv1d.weight", stem))
+        return -1;
+    for (size_t i = 0, first = 0; i < 3; first += count[i++])
+        taps[i] = joined ? family_own_view(values + first * reach, count[i] * reach)
+                         : some_taps(all, first, count[i]);
+    return 0;
+}
+
 static int read_delta(struct block *b, const struct recurrence_sizes *s, struct decoder *d,
                       const char *stem, struct error *e)
 {
     struct recurrence_view *v = &b->mixer.recurrence;
     const size_t hidden = (size_t)d->hidden, heads = (size_t)s->heads, dk = (size_t)s->key_size,
-                 inner = heads * (size_t)s->value_size, keys = (size_t)s->key_heads * dk;
-    view taps;
+                 inner = heads * (size_t)s->value_size;
+    const int apart = s->layout->form == RECURRENCE_DELTA_APART;
     double *lengths = family_own(d, dk, e);
     if (!lengths || read_delta_projections(b, s, d, stem, e) ||
-        family_taps(&taps, d, 2 * keys + inner, (size_t)s->reach, e, "%s.conv1d.weight", stem) ||
+        read_delta_taps(v->taps, s, d, stem, e) ||
         family_vector(&v->step_bias, d, heads, e, "%s.dt_bias", stem) ||
         read_rate(&v->rate, d, heads, stem, e))
         return -1;
-    v->taps[0] = some_taps(taps, 0, keys), v->taps[1] = some_taps(taps, keys, keys);
-    v->taps[2] = some_taps(taps, 2 * keys, inner);
     /* x / sqrt(sum x^2 + 1e-6) of queries and keys */
     for (size_t i = 0; i < dk; i++)
         lengths[i] = 1 / sqrt((double)dk);
@@ -243,11 +295,14 @@ static int read_delta(struct block *b, const struct recurrence_sizes *s, struct 
                                      .present = 1,
                                      .scale = family_own_view(lengths, dk)};
     v->scale = 1 / sqrt((double)dk);
-    v->delta = 1, v->write = 1, v->high = INFINITY;
+    v->delta = 1, v->write = s->doubled ? 2 : 1, v->high = INFINITY;
     v->gated = GATED_LAST, v->groups = v->heads;
-    const struct norm_form form = {NORM_RMS, s->epsilon, (size_t)s->value_size, "weight", NULL};
-    return family_norm_named(&v->norm, d, form, e, "%s.norm", stem) ||
-                   family_linear(&b->output, d, hidden, inner, 0, e, "%s.out_proj", stem)
+    const struct norm_form form = {NORM_RMS,
+                                   s->layout->epsilon != 0 ? s->layout->epsilon : s->epsilon,
+                                   (size_t)s->value_size, "weight", NULL};
+    return family_norm_named(&v->norm, d, form, e, "%s.%s", stem, apart ? "o_norm" : "norm") ||
+                   family_linear(&b->output, d, hidden, inner, 0, e, "%s.%s", stem,
+                                 apart ? "o_proj" : "out_proj")
                ? -1
                : 0;
 }

@@ -10,6 +10,8 @@ enum recurrence_form {
     RECURRENCE_MAMBA, /* in_proj [z, values, keys, queries, a], and a norm after the gate */
     /* the delta rule with a norm of each head before the gate */
     RECURRENCE_DELTA, /* in_proj_qkv [queries, keys, values], in_proj_z, in_proj_a, in_proj_b */
+    RECURRENCE_DELTA_APART, /* q_proj, k_proj, v_proj, each with its convolution or all with one,
+                               g_proj of z, a_proj, b_proj; o_norm, o_proj */
     RECURRENCE_DELTA_PACKED /* in_proj_qkvz, in_proj_ba: of each key head its query, key, values and
                                z, and b and a */
 };
@@ -29,13 +31,15 @@ struct recurrence_layout {
     const char *biased, *conv_biased; /* of biases of projections, by default none, and of the
                                          convolution, by default there */
     const char *limits; /* of the least and the largest step */
+    const char *doubled; /* whether b's gate is up to 2, not 1, by default so */
+    double epsilon; /* of the norm of its output; 0: that of all norms */
 };
 
 /* What a configuration says of them. */
 struct recurrence_sizes {
     const struct recurrence_layout *layout;
     long heads, key_heads, key_size, value_size, reach;
-    int biased, conv_biased;
+    int biased, conv_biased, doubled;
     double low, high, epsilon;
     enum activation activation;
 };

@@ -395,6 +395,14 @@ static int read_bases(double bases[ROTARIES], int *count, struct decoder *d, con
     return 0;
 }
 
+/* 1 if the base is null, where it is given. */
+static int is_off(struct config *c, const char *theta)
+{
+    const json_t *inner = json_object_get(config_get(c, rope_root(c)), "rope_theta");
+    (void)config_get(c, theta);
+    return json_is_null(inner ? inner : json_object_get(config_root(c), theta));
+}
+
 int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e)
 {
     const char *root = NULL, *type = NULL;
@@ -404,6 +412,8 @@ int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e
     if (config_real_or(d->config, "max_position_embeddings", 1, 1e9, 0, &limit, e) ||
         (list && read_bases(bases, &count, d, keys->bases, list, e)))
         return -1;
+    if (keys->optional && is_off(d->config, keys->theta))
+        count = 0;
     if (count == 0)
         snprintf(d->position_text, sizeof d->position_text, "no positions");
     if (keys->sections)

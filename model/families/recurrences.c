@@ -67,6 +67,74 @@ static const struct layout qwen3_5_moe_text = {
     .experts = &qwen3_5_experts, /* in every layer: no file has an intermediate_size */
     .defaults = "{\"num_key_value_heads\": 2, \"intermediate_size\": 1, " DELTA_DEFAULTS "}"};
 
+/* OLMo's: the delta rule by matrices of its own for each part, in blocks as Llama's; attention in
+ * blocks as OLMo 2's, turned or not. */
+static const struct recurrence_layout olmo_delta = {.form = RECURRENCE_DELTA_APART,
+                                                    .stem = "linear_attn",
+                                                    .heads = "linear_num_value_heads",
+                                                    .key_heads = "linear_num_key_heads",
+                                                    .key_size = "linear_key_head_dim",
+                                                    .value_size = "linear_value_head_dim",
+                                                    .reach = "linear_conv_kernel_dim",
+                                                    .doubled = "linear_allow_neg_eigval",
+                                                    .typed = 1,
+                                                    .epsilon = 1e-5};
+static const struct layer_norms
+    olmo_attending = {.attention_post_norm = {"post_attention_layernorm", "feedforward_layer_norm"},
+                      .mlp_post_norm = {"post_feedforward_layernorm"}},
+    olmo_recurring = {.attention_norm = {"input_layernorm", "attention_layer_norm"},
+                      .mlp_norm = {"post_attention_layernorm", "feedforward_layer_norm"}};
+
+/* What the library makes of absent sizes and kinds of layers. */
+static int prepare_olmo_hybrid(struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    json_t *root = config_root(c);
+    long hidden, layers, heads, groups, size;
+    if (config_int(c, "hidden_size", 1, 1 << 24, &hidden, e) ||
+        config_int(c, "num_hidden_layers", 1, 10000, &layers, e) ||
+        config_int(c, "num_attention_heads", 1, 1 << 16, &heads, e) ||
+        config_int_or(c, "linear_num_key_heads", 1, 1 << 16, heads, &groups, e) ||
+        config_int_or(c, "linear_key_head_dim", 1, RECURRENCE_SIZE_MOST, 3 * hidden / (4 * groups),
+                      &size, e))
+        return -1;
+    const struct {
+        const char *key;
+        long value;
+    } absent[] = {{"linear_num_key_heads", heads},
+                  {"linear_num_value_heads", heads},
+                  {"linear_key_head_dim", size},
+                  {"linear_value_head_dim", 2 * size}};
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+        if (!config_has(c, absent[i].key) &&
+            json_object_set_new(root, absent[i].key, json_integer(absent[i].value)))
+            return fail_memory(e, 64, "a configuration");
+    if (config_has(c, "layer_types"))
+        return 0;
+    json_t *types = json_array();
+    for (long l = 0; l < layers; l++)
+        json_array_append_new(types, json_string(l % 4 == 3 || (layers < 4 && l == layers - 1)
+                                                     ? "full_attention"
+                                                     : "linear_attention"));
+    return json_object_set_new(root, "layer_types", types) ? fail_memory(e, 64, "a configuration")
+                                                           : 0;
+}
+
+static const struct layout olmo_hybrid = {LLAMA(1e-6),
+                                          .names = {FRAME_WITHOUT_NORM, SPLIT, OUTPUT, GATED,
+                                                    QK_NORMS},
+                                          .attending = &olmo_attending,
+                                          .other_layers = &olmo_recurring,
+                                          .head_norms = YES,
+                                          .head_norms_of = HEADS_WHOLE,
+                                          ACTIVATION("hidden_act", "silu"),
+                                          BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                          .rope = {ROTARY_WHOLE, .optional = 1},
+                                          .recurrence = &olmo_delta,
+                                          .prepare = prepare_olmo_hybrid,
+                                          .finish = finish_delta,
+                                          .defaults = "{\"linear_conv_kernel_dim\": 4}"};
+
 static const struct layout mamba2 = {
     .norm = NORM_RMS,
     EPSILON("layer_norm_epsilon", 1e-5),
@@ -141,10 +209,31 @@ static const char *const of_delta[] = {"number_of_conv_states", NULL};
 static const char *const some_layers[] = {"mlp_only_layers", "layer_types", NULL};
 static const char *const listed[] = {"layer_types", NULL};
 
+/* Of the initial weights, and what may be null. */
+static const char *const of_olmo[] = {"linear_a_log_max",
+                                      "linear_a_log_min",
+                                      "linear_dt_min",
+                                      "linear_dt_init_floor",
+                                      "linear_dt_max",
+                                      "number_of_conv_states",
+                                      NULL};
+static const char *const computed[] = {"num_key_value_heads",
+                                       "head_dim",
+                                       "layer_types",
+                                       "linear_key_head_dim",
+                                       "linear_num_key_heads",
+                                       "linear_num_value_heads",
+                                       "linear_value_head_dim",
+                                       "rope_theta",
+                                       "rope_parameters.rope_theta",
+                                       "rope_scaling.rope_theta",
+                                       NULL};
+
 const struct family families_recurrences[] = {
     {ROW(mamba2), .harmless = mamba2_harmless},
     {ROW(qwen3_next), .harmless = of_routers, .nullable = some_layers},
     {ROW(qwen3_5_text), .harmless = of_delta, .nullable = listed},
     {ROW(qwen3_5_moe_text), .harmless = of_routers, .nullable = listed},
     {ROW(bamba), .harmless = bamba_harmless, .nullable = lists},
+    {ROW(olmo_hybrid), .harmless = of_olmo, .nullable = computed},
     {.name = NULL}};

@@ -71,6 +71,26 @@ def draw_bamba(d, layers, length):
     return config
 
 
+def draw_olmo_hybrid(d, layers, length):
+    config = grouped(d, length)
+    layers = config["num_hidden_layers"] = max(layers, 2)
+    d.put(config, "layer_types", 0.6, ["linear_attention", "full_attention", d.pick("linear_attention", "full_attention")][:layers][::d.pick(1, -1)], None)
+    groups = d.whole(1, 3)
+    for key, values in (("linear_num_key_heads", (groups,)), ("linear_num_value_heads", (groups, 2 * groups, 3 * groups)), ("linear_key_head_dim", (1, 3, 8, 12)), ("linear_value_head_dim", (1, 4, 7, 16))):
+        d.put(config, key, 0.8, *values, *((None,) if d.chance(0.1) else ()))
+    d.put(config, "linear_conv_kernel_dim", 0.7, 1, 2, 3, 4, 8, 9)
+    d.put(config, "linear_allow_neg_eigval", 0.5, True, False)
+    d.put(config, "attention_bias", 0.4, True, False)
+    if d.chance(0.3):
+        config["rope_theta"] = None
+        if d.chance(0.5):
+            (config.get("rope_parameters") or {}).pop("rope_theta", None)
+    elif d.chance(0.2) and config.get("rope_parameters"):
+        config["rope_parameters"]["rope_theta"] = None
+    d.put(config, "linear_a_log_max", 0.2, 4.0)
+    return config
+
+
 def draw_mamba2(d, layers, length):
     heads, size, expand = d.whole(1, 6), d.pick(2, 4, 6, 7, 8), d.pick(1, 2, 3)
     while heads * size % expand:

@@ -20,6 +20,12 @@ def delta(**changes):
                             rope_parameters=rope(partial_rotary_factor=0.5)), **changes})
 
 
+def olmo(**changes):
+    """A small OLMo with the delta rule in one of two layers."""
+    return tokens(**{**dict(num_hidden_layers=2, num_key_value_heads=2, intermediate_size=12, rms_norm_eps=2e-3, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=6,
+                            linear_value_head_dim=5, linear_conv_kernel_dim=3, layer_types=["full_attention", "linear_attention"], rope_parameters=rope()), **changes})
+
+
 def without(key, config):
     return {name: value for name, value in config.items() if name != key}
 
@@ -63,6 +69,12 @@ RECURRENCE_CASES = [
                "its parts in matrices of their own; an MLP in every layer; bf16 weights", length=LONG, segments=1, stored=BF16),
     FamilyCase("qwen3-5-moe", "qwen3_5_moe_text", without("intermediate_size", delta(num_experts=4, num_experts_per_tok=3, moe_intermediate_size=5, shared_expert_intermediate_size=6)),
                "3 of 4 experts beside a shared one in every layer; bf16 weights", length=LONG, segments=1, stored=BF16),
+    FamilyCase("olmo-hybrid", "olmo_hybrid", olmo(attention_bias=True),
+               "the delta rule with steps up to 2, two heads to a key, each part with matrices of its own, norms before the branches; attention with norms after them, turned, biases; bf16 weights",
+               length=LONG, stored=BF16),
+    FamilyCase("olmo-hybrid-unturned", "olmo_hybrid", olmo(layer_types=None, linear_num_key_heads=None, linear_num_value_heads=None, linear_key_head_dim=None, linear_value_head_dim=None,
+                                                           num_key_value_heads=None, linear_allow_neg_eigval=False, hidden_act="gelu", rope_parameters=rope(theta=None), tie_word_embeddings=True),
+               "no positions, steps up to 1, sizes left to the defaults, names as in memory, a tied head; bf16 weights", length=LONG, segments=1, stored=BF16, stacked=True),
     FamilyCase("mamba2", "mamba2", mamba2(use_bias=True, time_step_limit=(0.3, 1.2), hidden_act="gelu"),
                "norms of 2 groups behind the gate, clamped steps, biases of all projections; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("mamba2-published", "mamba2", mamba2(num_heads=3, head_dim=8, n_groups=1, use_conv_bias=False, conv_kernel=4, state_size=4, tie_word_embeddings=True, num_hidden_layers=3),
