@@ -102,7 +102,7 @@ static const struct option_row rows[] = {
      .value = "LIST",
      .help = "panels of the figure: head,tail of erf; field,share of steps; map,tail of layers; "
              "ppl,ratio of ppl; size,share of "
-             "validation; linear,log of "
+             "validation; weight,tail of trf; linear,log of "
              "bias and fit; bias,attention of matrix (default: all that have something to show)",
      .group = GROUP_FIGURE,
      .type = OPTION_TEXT,
@@ -236,6 +236,9 @@ const struct verb plot_verb = {
                    "        TRF over epsilon, a line for each encoding, length and depth, of its "
                    "last head where they differ "
                    "(epsilon.gp)\n"
+                   "  weights.csv of `reach trf`\n"
+                   "        weights by distance, and the share beyond the most recent tokens "
+                   "(trf.gp)\n"
                    "  bias.csv of `reach bias`, fit.csv of `reach fit`\n"
                    "        biases over the distance (bias.gp) and their matrices (matrix.gp); the "
                    "fitted curves (fit.gp)\n"

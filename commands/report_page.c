@@ -210,6 +210,7 @@ const char *report_heading(const struct report_source *s)
                                          [REPORT_GAIN] = "Context that helps",
                                          [REPORT_VALIDATION] = "What the loss depends on",
                                          [REPORT_FIELDS] = "Theoretical receptive fields",
+                                         [REPORT_WEIGHTS] = "Weights by distance",
                                          [REPORT_BIASES] = "Position biases",
                                          [REPORT_FITS] = "Fitted biases",
                                          [REPORT_ATTENTION] = "How far each head attends",
@@ -234,6 +235,7 @@ static void put_figures(FILE *f, const struct report_source *s, size_t *number)
                        "over the gradient of that text"},
         {"steps", "The field over the steps of training"},
         {"fields", "Theoretical fields"},
+        {"trf", "Weights by distance, and what the most recent tokens leave out"},
         {"bias", "Biases by distance"},
         {"matrix", "Biases, and the attention that they alone would give"},
         {"fit", "Fitted curves"},
@@ -264,8 +266,8 @@ static int put_source(FILE *f, const struct report_run *r, const struct report_s
     rc = is_erf ? put_result(f, &s->result)
          : s->file.kind == REPORT_EXPLANATIONS
              ? report_texts(f, s->units.count ? &s->units : s->explained)
-         : s->file.kind != REPORT_CURVES ? put_table(f, &s->file)
-                                         : 0;
+         : s->file.kind != REPORT_CURVES && s->file.kind != REPORT_WEIGHTS ? put_table(f, &s->file)
+                                                                           : 0;
     put_figures(f, s, number);
     put_columns(f, &s->file.table);
     if (is_erf && rc == 0)

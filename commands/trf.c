@@ -258,7 +258,7 @@ static const struct option_row rows[] = {
      .type = OPTION_TEXT,
      .at = AT(certificate),
      .group = GROUP_OUTPUT},
-    FOLDER_ROW("write trf.csv and the figure to DIR (default: nothing is written)", NULL),
+    FOLDER_ROW("write the tables and the figure to DIR (default: nothing is written)", NULL),
     FORCE_ROW("overwrite results in DIR"),
     FORMAT_ROW,
     WIDE_ROW,

@@ -9,13 +9,16 @@
 
 /* One kernel f(t) = exp(b(t)) with its partial sums, for j = t + 1 most recent tokens. */
 struct trf_curve {
-    const char *label, *note; /* both in the key: "alibi, head 8", "TRF 1179" */
+    const char *label; /* in the key: "alibi, head 8" */
+    int head; /* 0: all heads, alike or averaged */
+    const char *verdict; /* of the series */
+    const char *field_text, *length; /* "1179" of "inf" tokens; empty: no field */
     const double *tokens; /* [points] j, ascending */
     const double *weight; /* [points] f(j-1) over its largest value */
     const double *beyond; /* [points] 1 - (sum of the first j) / B; NULL: no B */
     size_t points;
-    double field; /* TRF(eps), marked if inside the picture; 0: none */
-    double weight_at_field;
+    double field; /* TRF(eps), marked if inside the picture, on the curve if it has that point; 0:
+                     none */
 };
 
 struct trf_curves {
@@ -24,8 +27,13 @@ struct trf_curves {
     double epsilon;
 };
 
+/* "alibi, layer 2, head 8" of its parts; "all (mean)" of the head "mean", nothing of "all". NULL:
+ * out of memory. Caller frees. */
+char *trf_curve_label(const char *formula, const char *layers, const char *head);
+
 /* Two panels on logarithmic axes: the weights f, and the share beyond the most recent tokens, with
- * every TRF(epsilon) marked. Returns as figure_draw. */
+ * every TRF(epsilon) marked. Heads of one encoding are in one scale of colours, and their mean is a
+ * thick line. Returns as figure_draw. */
 int figure_trf(const struct figure_place *to, const struct trf_curves *u, struct error *e) MUST_USE;
 
 /* Fields of one encoding or model, for comparison; 0: none, +inf: unbounded or too large. */

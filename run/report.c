@@ -20,6 +20,7 @@ static enum report_kind kind_of(const struct csv_table *t)
                  {{"change", "enough_gradient"}, REPORT_VALIDATION},
                  {{"protocol", "nll"}, REPORT_PERPLEXITY},
                  {{"distance", "c"}, REPORT_CURVES},
+                 {{"weight", "beyond"}, REPORT_WEIGHTS},
                  {{"distance", "bias"}, REPORT_BIASES},
                  {{"form", "coefficient"}, REPORT_FITS},
                  {{"head", "attention_erf"}, REPORT_ATTENTION},

@@ -12,6 +12,7 @@ enum report_kind {
     REPORT_GAIN, /* gain.csv */
     REPORT_VALIDATION, /* validation.csv */
     REPORT_FIELDS, /* trf.csv */
+    REPORT_WEIGHTS, /* weights.csv */
     REPORT_BIASES, /* bias.csv */
     REPORT_FITS, /* fit.csv */
     REPORT_ATTENTION, /* attention.csv */

@@ -164,7 +164,7 @@ static size_t all_parts(struct written out[PARTS_MAX])
         {"doc/reach-trf.1", "trf.csv"},         {"doc/reach-trf.1", "rotary.csv"},
         {"doc/reach-fit.1", "fit.csv"},         {"doc/reach-bias.1", "bias.csv"},
         {"doc/reach-explain.1", "explain.csv"}, {"doc/reach-ppl.1", "FILE of --per-token"},
-        {"doc/reach-explain.1", "units.csv"},
+        {"doc/reach-explain.1", "units.csv"},   {"doc/reach-trf.1", "weights.csv"},
     };
     static char marks[PARTS_MAX][64];
     size_t count = 0;

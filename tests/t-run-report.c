@@ -29,6 +29,7 @@ static void test_kinds(void **state)
         {"c.csv", "model,protocol,nll\n", REPORT_PERPLEXITY},
         {"d.csv", "formula,verdict,trf_hi\n", REPORT_FIELDS},
         {"e.csv", "formula,head,distance,bias\n", REPORT_BIASES},
+        {"i.csv", "formula,tokens,weight,beyond\n", REPORT_WEIGHTS},
         {"h.csv", "model,position,id,piece,norm,target_logprob\n", REPORT_EXPLANATIONS},
         {"f.csv", "t,y\n1,2\n", REPORT_TABLE},
         {"g.h5", "whatever", REPORT_ERF},

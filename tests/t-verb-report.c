@@ -96,6 +96,8 @@ static void test_kinds(void **state)
         "run/validation.csv", "changes the loss by no more than 0.05 nats",
         /* trf */
         "both/trf.csv", "the field has no end", "tokens, by head", "reach trf alibi sandwich",
+        /* weights */
+        "both/weights.csv", "Weights by distance, and what the most recent tokens leave out",
         /* itself */
         "reach report run both"};
     static const char *const never[] = {"<script", "<img",    "http://www.w3.org/1999/xhtml",
@@ -114,13 +116,13 @@ static void test_kinds(void **state)
     assert_non_null(strstr(page, "<h1>How far back do " ESCAPED " and other look?</h1>"));
     assert_non_null(strstr(page, "<title>How far back do " ESCAPED " and other look?</title>"));
     assert_true(strstr(page, "95 % interval") < strstr(page, "<section"));
-    assert_int_equal(count_of(page, "<section"), 5);
+    assert_int_equal(count_of(page, "<section"), 6);
     assert_int_equal(count_of(page, "<section"), count_of(page, "</section>"));
     assert_int_equal(count_of(page, "<table>"), count_of(page, "</table>"));
     assert_int_equal(count_of(page, "<figure>"),
-                     has_gnuplot ? 8 : 0); /* four of erf, validation, ppl, gain, fields */
+                     has_gnuplot ? 9 : 0); /* four of erf, validation, ppl, gain, fields, trf */
     assert_int_equal(count_of(page, "<svg"), count_of(page, "</svg>"));
-    assert_int_equal(count_of(page, "How to repeat"), 5);
+    assert_int_equal(count_of(page, "How to repeat"), 6);
     assert_int_equal(has_gnuplot, strstr(page, "href='#f2-") != NULL);
     free(page);
 }

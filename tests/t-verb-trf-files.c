@@ -159,6 +159,140 @@ static void figure_dots_weights_that_stand_alone(void **state)
     free(script);
 }
 
+/* ---- weights.csv ---- */
+
+/* The weight and the share beyond j tokens of ALiBi's head h of 8, b(t) = -t / 2^h, whose sum is
+ * geometric; head 0: their mean. */
+static void alibi(double *weight, double *beyond, int h, double j)
+{
+    double largest = 0;
+
+    *weight = *beyond = 0;
+    for (int k = h ? h : 1; k <= (h ? h : 8); k++) {
+        double q = exp(-ldexp(1, -k)), part = h ? 1 : 1 - q;
+
+        *weight += part * pow(q, j - 1);
+        *beyond += pow(q, j) / (h ? 1 : 8);
+        largest += part;
+    }
+    *weight /= largest;
+}
+
+static void weights_are_the_kernels(void **state)
+{
+    struct csv_table t;
+    size_t heads[9] = {0}, marks = 0;
+
+    (void)state;
+    expect("trf alibi -o kernels", 0, NULL);
+    t = read_table(at("kernels/weights.csv"));
+    for (size_t row = 0; row < t.rows; row++) {
+        int h = (int)strtol(cell(&t, row, "head"), NULL, 10);
+        double weight, beyond;
+
+        alibi(&weight, &beyond, h, number(&t, row, "tokens"));
+        if (!(fabs(number(&t, row, "weight") - weight) <= 1e-12) ||
+            !(fabs(number(&t, row, "beyond") - beyond) <= 1e-12))
+            fail_msg("head %d, %s tokens: %s and %s (expected %.17g and %.17g)", h,
+                     cell(&t, row, "tokens"), cell(&t, row, "weight"), cell(&t, row, "beyond"),
+                     weight, beyond);
+        heads[h]++;
+        if (strcmp(cell(&t, row, "tokens"), cell(&t, row, "trf")) == 0) {
+            double before;
+
+            alibi(&weight, &before, h, number(&t, row, "tokens") - 1);
+            assert_true(beyond < 0.01 && before >= 0.01);
+            marks++;
+        }
+    }
+    assert_int_equal(marks, 9); /* the row of the field, which is marked */
+    for (int h = 0; h < 9; h++)
+        assert_true(heads[h] > 300);
+    csv_table_free(&t);
+}
+
+/* Of the first 4 distances: 1/4 each, and a geometric sum. The series of head 1 diverges, so
+ * without a length there is no mean; beside another encoding that head stands for all. */
+static void means_are_over_the_length(void **state)
+{
+    struct csv_table t;
+    size_t row = 0;
+
+    (void)state;
+    expect("trf h==1?0:-t --heads 2 --length 4 -o four", 0, "diverges");
+    t = read_table(at("four/weights.csv"));
+    while (strcmp(cell(&t, row, "head"), "mean") != 0)
+        row++;
+    for (int j = 1; j <= 4; j++, row++) {
+        double sum = (1 - exp(-4)) / (1 - exp(-1)),
+               weight = (0.25 + exp(1 - j) / sum) / (0.25 + 1 / sum),
+               beyond = (1 - j / 4.0 + (exp(-j) - exp(-4)) / (1 - exp(-4))) / 2;
+
+        assert_string_equal(cell(&t, row, "length"), "4");
+        assert_true(fabs(number(&t, row, "weight") - weight) <= 1e-14);
+        assert_true(fabs(number(&t, row, "beyond") - beyond) <= 1e-14);
+    }
+    assert_int_equal(row, t.rows);
+    csv_table_free(&t);
+    expect("trf h==1?0:-t alibi --heads 2 -o several", 0, "diverges");
+    t = read_table(at("several/weights.csv"));
+    assert_string_equal(cell(&t, 0, "head"), "1");
+    assert_string_equal(cell(&t, 0, "beyond"), "");
+    assert_string_equal(cell(&t, 0, "field"), "");
+    assert_string_equal(cell(&t, t.rows - 1, "head"), "mean");
+    csv_table_free(&t);
+    expect("trf 800-t -o large --heads 1", 0, NULL); /* exp(800) is no double */
+    t = read_table(at("large/weights.csv"));
+    assert_true(fabs(number(&t, 3, "weight") - exp(-3)) <= 1e-14);
+    csv_table_free(&t);
+}
+
+/* The script without the lines that name the command. */
+static char *drawing(const char *name)
+{
+    char *script = slurp(at("%s", name), NULL);
+
+    if (!script || !strstr(script, "\n\n"))
+        fail_msg("%s: is no script", name);
+    memmove(script, strstr(script, "\n\n"), strlen(strstr(script, "\n\n")) + 1);
+    return script;
+}
+
+static void plot_draws_weights_again(void **state)
+{
+    static const char *const lines[] = {"alibi", "alibi windows slopes", "-ln(1+t) --length 90",
+                                        "t-4*floor(t/4)==0?-t/8:-inf", "-t/L --length 20,40"};
+    char *script, *again;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char line[128];
+
+        snprintf(line, sizeof line, "trf %s -o drawn --force --format tikz", lines[i]);
+        expect(line, 0, NULL);
+        expect("plot drawn --figure trf -o again --force --format tikz", 0, NULL);
+        script = drawing("drawn/trf.gp");
+        again = drawing("again/trf.gp");
+        if (strcmp(script, again) != 0)
+            fail_msg("trf %s: the script is another one", lines[i]);
+        free(script);
+        free(again);
+    }
+    expect("trf alibi --heads 2 -o drawn --force --format tikz", 0, NULL);
+    expect("plot drawn --figure trf -o again --force --format pdf --width 85mm --height 70mm "
+           "--panels tail --only alibi,~head~1 --label alibi,~head~1=first",
+           0, "again/trf.pdf");
+    script = drawing("again/trf.gp");
+    assert_non_null(strstr(script, "width_mm = 85\nheight_mm = 70\n"));
+    assert_non_null(strstr(script, "'first'"));
+    assert_null(strstr(script, "$curve2"));
+    free(script);
+    remove(at("drawn/weights.csv")); /* as older releases leave a folder */
+    expect("plot drawn --figure trf -o again --force", 1,
+           "--figure trf: is drawn from weights.csv, which is not among the results");
+    expect("plot drawn -o again --force --format tikz", 0, "again/fields.tikz");
+}
+
 /* ---- inputs ---- */
 
 /* ---- bounds ---- */
@@ -272,6 +406,9 @@ int main(void)
         cmocka_unit_test(tables_hold_bounds),
         cmocka_unit_test(certificates),
         cmocka_unit_test(figure_dots_weights_that_stand_alone),
+        cmocka_unit_test(weights_are_the_kernels),
+        cmocka_unit_test(means_are_over_the_length),
+        cmocka_unit_test(plot_draws_weights_again),
         cmocka_unit_test(formulas_from_a_table),
     };
 

@@ -250,7 +250,7 @@ class Perplexity(TableOutcome):
 class Theory(TableOutcome):
     """Theoretical receptive fields, of `trf`. `trf_lo` and `trf_hi` are Python's int, exact at any size, NaN where there is none."""
 
-    kinds = ("trf", "rotary")
+    kinds = ("trf", "rotary", "weights")
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the fields, in tokens, of each row that has one, on a logarithmic axis."""

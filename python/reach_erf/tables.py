@@ -39,6 +39,8 @@ COLUMNS = {  # by make outputs
         layer:w? log10_trf_lo:r? log10_trf_hi:r?""",
     "rotary": """formula layer:w? inputs:w? turned:w still:r verdict distance:w? window:w?
         train_length:w? slowest:r quarter_turn:w? whole_turn:w? layers:w coherence incoherent:w?""",
+    "weights": """formula layers head length tokens:w weight:r beyond:r? epsilon verdict field
+        trf:r?""",
     "fit": "formula head form first:r last:r coefficient value:r std_error:r r2:r layer",
     "bias": "formula head distance:w bias:r layer:w?",
     "explain": """model position:w distance:w id:w piece norm:r share:r cumulative:r rank:w line:w

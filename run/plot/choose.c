@@ -43,6 +43,7 @@ static const struct plot_figure figures[] = {
     {"heads", REPORT_ATTENTION, NULL, plot_heads, 1, LENGTH_NONE},
     {"fields", REPORT_FIELDS, NULL, plot_fields, 1, LENGTH_OF_CURVES},
     {"epsilon", REPORT_FIELDS, plot_has_epsilons, plot_epsilons, 0, LENGTH_NONE},
+    {"trf", REPORT_WEIGHTS, NULL, plot_weights, 0, LENGTH_NONE},
     {"ladder", REPORT_LADDER, NULL, plot_ladder, 1, LENGTH_GIVEN},
     {"ppl", REPORT_PERPLEXITY, NULL, plot_perplexity, 0, LENGTH_GIVEN},
     {"gain", REPORT_GAIN, NULL, plot_gain, 0, LENGTH_GIVEN},
@@ -74,6 +75,10 @@ static int check_names(const struct plot_run *r, const char *names, struct error
             used += (size_t)snprintf(there + used, sizeof there - used, "%s%s", used ? ", " : "",
                                      figures[i].stem);
         }
+        if (!known && length == 3 && strncmp(p, "trf", 3) == 0 && plot_table(r, REPORT_FIELDS, 0))
+            return fail(e, "--figure trf: is drawn from weights.csv, which is not among the "
+                           "results (expected a folder that `reach trf` has written since 0.3.0, "
+                           "of at least one series)");
         if (!known)
             return fail(e, "--figure: these results have no figure \"%.*s\" (expected %s)",
                         (int)length, p, there);

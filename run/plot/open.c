@@ -56,9 +56,9 @@ static int has_explanations(const char *folder, struct error *e)
 /* The tables in a folder, and its curves, if any. */
 static int add_folder(struct plot_run *r, const char *folder, struct error *e)
 {
-    static const char *const names[] = {"erf.h5",        "curve.csv",      "ppl.csv",
-                                        "gain.csv",      "validation.csv", "trf.csv",
-                                        "attention.csv", "bias.csv",       "fit.csv"};
+    static const char *const names[] = {"erf.h5",         "curve.csv",  "ppl.csv",       "gain.csv",
+                                        "validation.csv", "trf.csv",    "attention.csv", "bias.csv",
+                                        "fit.csv",        "weights.csv"};
     int found = 0, rc = 0;
 
     for (size_t i = 0; i < sizeof names / sizeof *names && rc == 0; i++) {
@@ -99,7 +99,7 @@ int plot_add(struct plot_run *r, const char *path, struct error *e)
         return fail(e,
                     "%s: is not a table of reach that can be drawn (expected curve.csv, "
                     "summary.csv, attention.csv, validation.csv, "
-                    "ppl.csv, gain.csv, trf.csv, bias.csv or fit.csv)",
+                    "ppl.csv, gain.csv, trf.csv, weights.csv, bias.csv or fit.csv)",
                     path);
     }
     return add_report(r, &report, 0, e);

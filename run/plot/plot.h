@@ -129,6 +129,8 @@ plot_draw plot_fields;
  * length and depth, of all its heads or the last one. */
 plot_draw plot_epsilons;
 int plot_has_epsilons(const struct plot_run *r);
+/* From weights.csv: weights by distance, and shares beyond the most recent tokens. */
+plot_draw plot_weights;
 /* ERF at every threshold of all models of the tables, in order; the threshold nearest to the
  * figure's gets intervals. Other targets and layers of a model are left out. */
 plot_draw plot_ladder;

@@ -113,6 +113,7 @@ int report_draw(struct report_run *r, struct report_source *s, struct error *e)
     case REPORT_GAIN:
     case REPORT_VALIDATION:
     case REPORT_FIELDS:
+    case REPORT_WEIGHTS:
     case REPORT_BIASES:
     case REPORT_FITS:
     case REPORT_ATTENTION: break;

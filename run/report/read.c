@@ -165,8 +165,9 @@ static int add_file(struct report_run *r, const char *argument, const char *path
 
 int report_add(struct report_run *r, const char *argument, struct error *e)
 {
-    static const char *const files[] = {"erf.h5",  "validation.csv", "ppl.csv",  "gain.csv",
-                                        "trf.csv", "fit.csv",        "bias.csv", "explain.csv"};
+    static const char *const files[] = {"erf.h5",   "validation.csv", "ppl.csv",
+                                        "gain.csv", "trf.csv",        "weights.csv",
+                                        "fit.csv",  "bias.csv",       "explain.csv"};
     struct stat found;
     size_t before = r->count;
 

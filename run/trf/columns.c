@@ -84,3 +84,36 @@ const struct csv_layout rotary_csv = {
     .columns = rotary_columns,
     .count = sizeof rotary_columns / sizeof *rotary_columns,
 };
+
+static const struct csv_column weights_columns[] = {
+    CSV_COLUMN(weights_row, formula, "", "as in trf.csv"),
+    CSV_OPTIONAL(weights_row, layers, "",
+                 "of a checkpoint, those that share the bias, in words; empty: a formula, or all"),
+    CSV_COLUMN(weights_row, head, "",
+               "from 1; `all`: heads that are alike; `mean`: the mean of their normalized kernels, "
+               "which is `all` in trf.csv"),
+    CSV_COLUMN(weights_row, length, "", "tokens that the sum is over; `inf`: the series itself"),
+    CSV_COLUMN(weights_row, tokens, "tokens", "j most recent ones, ascending"),
+    CSV_COLUMN(weights_row, weight, "",
+               "exp(b) of the last of them, at distance j-1, over its largest value"),
+    CSV_OPTIONAL(weights_row, beyond, "",
+                 "share of the sum beyond the j tokens, to the precision of a double; empty if the "
+                 "sum is not finite or unknown"),
+    CSV_COLUMN(weights_row, epsilon, "", "the first --epsilon, as it was written"),
+    CSV_COLUMN(weights_row, verdict, "", "as in trf.csv"),
+    CSV_OPTIONAL(weights_row, field, "tokens",
+                 "TRF(epsilon) over the length, as on the screen; empty if there is none; the same "
+                 "in all rows of a curve"),
+    CSV_OPTIONAL(weights_row, trf, "tokens",
+                 "its upper bound as a double; empty if there is none, or it is above 1e308"),
+};
+
+const struct csv_layout weights_csv = {
+    .file = "weights.csv",
+    .origin = "`reach trf -o DIR`, the curves of trf.gp",
+    .row = "an argument, layers, head and number of tokens",
+    .units = "tokens, field, trf in tokens; weight: exp(b) at distance tokens - 1 over its "
+             "largest value; beyond: share of the sum of exp(b) beyond these tokens",
+    .columns = weights_columns,
+    .count = sizeof weights_columns / sizeof *weights_columns,
+};

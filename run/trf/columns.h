@@ -30,4 +30,14 @@ struct rotary_row {
 };
 extern const struct csv_layout rotary_csv;
 
+/* A row of weights.csv; NULL or NaN: empty, in columns that may be. */
+struct weights_row {
+    const char *formula, *layers, *head, *length;
+    long long tokens;
+    double weight, beyond;
+    const char *epsilon, *verdict, *field;
+    double trf;
+};
+extern const struct csv_layout weights_csv;
+
 #endif

@@ -32,6 +32,8 @@ enum run_status trf_run(struct trf_run *r, struct error *e)
         status = RUN_FAILED;
     if (status == RUN_DONE && o->certificate && trf_write_certificate(r, e) != 0)
         status = RUN_FAILED;
+    if (status == RUN_DONE && (o->folder || o->shown.json) && trf_find_curves(r, e) != 0)
+        status = RUN_FAILED;
     if (status == RUN_DONE && o->folder &&
         results_drawn(trf_write(r, e), o->folder, o->formats, NULL, r->progress, e) != 0)
         status = RUN_FAILED;
@@ -67,6 +69,9 @@ void trf_run_free(struct trf_run *r)
         free(r->heads[i].values);
         series_free(r->heads[i].series);
     }
+    for (int i = 0; i < r->curve_count; i++)
+        free(r->curves[i].tokens);
+    free(r->curves);
     free(r->heads);
     free(r->places);
     free(r->outlooks);
@@ -76,5 +81,7 @@ void trf_run_free(struct trf_run *r)
     r->places = NULL;
     r->outlooks = NULL;
     r->rotaries = NULL;
+    r->curves = NULL;
+    r->curve_count = 0;
     r->arguments = NULL;
 }

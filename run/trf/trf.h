@@ -58,6 +58,18 @@ struct trf_rotary {
     int spent; /* 1: the effort was spent at found.at */
 };
 
+/* A curve of the figure: the kernel f = exp(b) of a head, or the mean of several. */
+struct kernel_curve {
+    const struct trf_head *head;
+    const struct trf_value *value; /* its numbers at the first epsilon */
+    uint64_t length; /* tokens that they are of; 0: all */
+    double *tokens; /* [points] j most recent ones, ascending; owned, with the two below */
+    double *weight; /* [points] f(j-1) over its largest value */
+    double *beyond; /* [points] 1 - (sum of the first j) / B; NULL: no B */
+    size_t points;
+    double field; /* upper bound of the field, in tokens; 0: none, or no double */
+};
+
 /* What the biases of an argument imply for longer texts (analyze/extrapolation.h). */
 struct trf_outlook {
     size_t train_length; /* 0: unknown */
@@ -80,6 +92,8 @@ struct trf_run {
     struct trf_outlook *outlooks; /* [count]; NULL before trf_look */
     struct trf_rotary *rotaries; /* [rotary_count] by argument, bias, inputs */
     int rotary_count;
+    struct kernel_curve *curves; /* [curve_count]; NULL before trf_find_curves */
+    int curve_count;
 };
 
 /* Reads the arguments, analyses all heads and ranks them, and writes the files of
@@ -112,7 +126,13 @@ int trf_look(struct trf_run *r, struct error *e) MUST_USE;
 int trf_rotary(struct trf_run *r, struct error *e) MUST_USE;
 /* The training length of an argument in tokens, from its checkpoint or the options; 0: unknown. */
 long trf_train_length(const struct trf_run *r, int argument);
-/* Writes trf.csv, rotary.csv if there are rotary positions, and the figure. As figure_draw. */
+/* Fills r->curves, in about a second at most. */
+int trf_find_curves(struct trf_run *r, struct error *e) MUST_USE;
+/* The head of a curve, as in weights.csv, and the length. Return `out`, or another text. */
+const char *kernel_curve_head(char out[16], const struct kernel_curve *c);
+const char *kernel_curve_length(char out[24], const struct kernel_curve *c);
+/* Writes trf.csv, rotary.csv if there are rotary positions, weights.csv if there are curves, and
+ * the figure. As figure_draw. */
 int trf_write(const struct trf_run *r, struct error *e) MUST_USE;
 extern const struct results_file *const trf_files[]; /* ended by NULL */
 extern const struct results_layout trf_layout;
@@ -121,6 +141,8 @@ extern const struct results_layout trf_layout;
 int trf_write_certificate(const struct trf_run *r, struct error *e) MUST_USE;
 /* The rows of rotary.csv. */
 int trf_rotary_rows(const void *found, struct csv *csv, struct error *e) MUST_USE;
+/* Those of weights.csv. */
+int trf_weights_rows(const void *found, struct csv *csv, struct error *e) MUST_USE;
 /* Only the figure. */
 int trf_write_figure(const struct trf_run *r, const char *const *comments,
                      struct error *e) MUST_USE;

@@ -1,4 +1,4 @@
-/* Results of `reach trf` on disk: trf.csv and the figure. */
+/* Results of `reach trf` on disk: the tables and the figure. */
 #include "run/trf/trf.h"
 
 #include "io/formats/csv.h"
@@ -92,11 +92,21 @@ static int has_rotary(const void *found)
     return r->rotary_count > 0;
 }
 
+static int has_curves(const void *found)
+{
+    const struct trf_run *r = found;
+
+    return r->curve_count > 0;
+}
+
 const struct results_file *const trf_files[] = {
     &(const struct results_file){.layout = &trf_csv, .rows = rows},
     &(const struct results_file){.is_wanted = has_rotary,
                                  .layout = &rotary_csv,
                                  .rows = trf_rotary_rows},
+    &(const struct results_file){.is_wanted = has_curves,
+                                 .layout = &weights_csv,
+                                 .rows = trf_weights_rows},
     NULL};
 const struct results_layout trf_layout = {trf_files, (const char *const[]){"trf", NULL}};
 
