@@ -61,7 +61,6 @@ static const struct refusal refusals[] = {
     {"gemma4_assistant", DRAFTS},
     {"gemma4_unified_assistant", DRAFTS},
     {"git", OTHER_INPUTS},
-    {"granitemoehybrid", STATES},
     {"hrm_text", "its layers are run several times over, in cycles"},
     {"hy_v4", "its layers mix several residual streams"},
     {"inkling2_loop_text", SHORT},

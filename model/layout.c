@@ -429,7 +429,10 @@ int layout_read(struct decoder *d, const struct layout *row, struct error *e)
         (layout->defaults && set_defaults(d, layout->defaults, e)) ||
         (layout->prepare && layout->prepare(d, e)))
         return -1;
-    if (layout->experts_key && config_bool_or(d->config, layout->experts_key, 0, &on, e))
+    const json_t *count = layout->experts_key ? config_get(d->config, layout->experts_key) : NULL;
+    if (json_is_integer(count))
+        on = json_integer_value(count) != 0;
+    else if (layout->experts_key && config_bool_or(d->config, layout->experts_key, 0, &on, e))
         return -1;
     if (!on)
         chosen.experts = NULL;

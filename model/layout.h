@@ -134,6 +134,7 @@ struct layout {
     /* positions: rotary ones by the general keys (rope.theta), or by rotary_dim alone; learned
      * ones; sinusoidal ones */
     struct rope_keys rope;
+    const char *rope_if; /* key without "rope" in which there are none of these; NULL: always */
     long rotary_dim; /* default of that key */
     const char *learned, *older_learned; /* key of the number of positions */
     int alibi; /* 1: the slopes of released code */
@@ -173,7 +174,7 @@ struct layout {
         *convolution; /* in some layers instead of attention; NULL: none */
     const struct recurrence_layout *recurrence; /* instead of attention; NULL: none */
     const struct expert_layout *experts; /* instead of the MLP, in all layers or some; NULL: none */
-    const char *experts_key; /* key without which, or false, there are none; NULL: always */
+    const char *experts_key; /* key without which, or false or 0, there are none; NULL: always */
 
     struct names names;
     const struct layer_norms *attending, *other_layers; /* of layers with attention, and of others,

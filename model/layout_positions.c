@@ -3,6 +3,7 @@
 #include "model/rope.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* rotary_dim of heads turned with base 10000, neighbours together. */
 static int read_rotary_dim(struct decoder *d, long absent, struct error *e)
@@ -187,13 +188,29 @@ static int read_alibi(struct decoder *d, struct error *e)
     return bias ? 0 : -1;
 }
 
+/* Rotary positions, unless `rope_if` says that there are none. */
+static int read_rope(struct reading *r, const struct rope_keys *rope)
+{
+    const char *kind = "rope", *key = r->layout->rope_if;
+    if (!rope->theta || (key && config_string_or(r->d->config, key, "", &kind, r->e)))
+        return rope->theta ? -1 : 0;
+    if (strcmp(kind, "rope") == 0)
+        return family_rope(r->d, rope, r->e);
+    snprintf(r->d->position_text, sizeof r->d->position_text, "none");
+    static const char *const unused[] = {"rope_parameters", "rope_scaling",
+                                         "max_position_embeddings"};
+    (void)config_get(r->d->config, rope->theta);
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
+        (void)config_get(r->d->config, unused[i]);
+    return 0;
+}
+
 int layout_positions(struct reading *r)
 {
     const struct layout *o = r->layout;
     struct rope_keys rope = o->latent ? latent_rope(o->rope, o->latent, &r->latent) : o->rope;
     rope.full_size = r->full_size;
-    if ((o->rope.theta && family_rope(r->d, &rope, r->e)) ||
-        (o->rotary_dim && read_rotary_dim(r->d, o->rotary_dim, r->e)) ||
+    if (read_rope(r, &rope) || (o->rotary_dim && read_rotary_dim(r->d, o->rotary_dim, r->e)) ||
         (o->alibi && read_alibi(r->d, r->e)) || (o->learned && read_learned(r)) ||
         (o->sinusoidal && read_sinusoidal(r->d, o->sinusoidal, o->first_row, r->e)) ||
         (o->turned == TURNED_LISTED && read_listed(r)) || read_windows(r))

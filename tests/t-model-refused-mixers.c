@@ -53,6 +53,12 @@ static void test_refused(void **state)
         {"bamba", "mamba_expand", "512", "mamba_d_head auto is 1536: mamba_expand 512 times the"},
         {"bamba", "rope_parameters", "{\"rope_theta\": 9, \"partial_rotary_factor\": 0.4}",
          "partial_rotary_factor 0.4 turns 3 of the 8 dimensions of a head"},
+        {"granitemoehybrid", "layer_types", "[\"mamba\", \"mlp\"]",
+         "layer_types, entry 2: 'mlp' is not supported (supported: linear_attention, "
+         "full_attention)"},
+        {"granitemoehybrid", "num_local_experts", "true", "num_local_experts is true"},
+        {"granitemoehybrid", "position_embedding_type", "1", "position_embedding_type is 1"},
+        {"granitemoehybrid-dense", "num_local_experts", "4", "router"},
         {"mamba2", "hidden_act", "\"mish\"", "hidden_act 'mish' is not supported"},
     };
     (void)state;

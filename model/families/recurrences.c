@@ -153,18 +153,12 @@ static const struct layout mamba2 = {
                 "\"conv_kernel\": 4, \"n_groups\": 8}"};
 
 /* Bamba's: a Mamba-2 in most layers, attention in those listed, and an MLP in all. */
-static const struct recurrence_layout bamba_recurrence = {.form = RECURRENCE_MAMBA,
-                                                          .stem = "mamba",
-                                                          .heads = "mamba_n_heads",
-                                                          .key_heads = "mamba_n_groups",
-                                                          .key_size = "mamba_d_state",
-                                                          .value_size = "mamba_d_head",
-                                                          .reach = "mamba_d_conv",
-                                                          .expand = "mamba_expand",
-                                                          .biased = "mamba_proj_bias",
-                                                          .conv_biased = "mamba_conv_bias",
-                                                          .limits = "time_step_limit",
-                                                          .attending = "attn_layer_indices"};
+#define BAMBA \
+    .form = RECURRENCE_MAMBA, .stem = "mamba", .heads = "mamba_n_heads", \
+    .key_heads = "mamba_n_groups", .key_size = "mamba_d_state", .value_size = "mamba_d_head", \
+    .reach = "mamba_d_conv", .expand = "mamba_expand", .biased = "mamba_proj_bias", \
+    .conv_biased = "mamba_conv_bias", .limits = "time_step_limit"
+static const struct recurrence_layout bamba_recurrence = {BAMBA, .attending = "attn_layer_indices"};
 #define MAMBA_DEFAULTS \
     "\"mamba_n_heads\": 128, \"mamba_n_groups\": 1, \"mamba_d_state\": 256, \"mamba_d_head\": " \
     "\"auto\", \"mamba_d_conv\": 4, \"mamba_expand\": 2"
@@ -191,6 +185,38 @@ static const struct layout bamba = {
                 "\"num_key_value_heads\": 8, \"max_position_embeddings\": 262144, " MAMBA_DEFAULTS
                 "}"};
 
+/* Granite's: the same by layer_types, with an MLP in all layers and, if there are any, experts
+ * beside it. */
+static const struct recurrence_layout granite_recurrence = {BAMBA, .typed = 1};
+static const struct expert_layout granite_experts = {
+    .count = "num_local_experts",
+    .normalised = -1,
+    .router = "block_sparse_moe.router.layer",
+    .other_router = "block_sparse_moe.router",
+    .gate_up = {"block_sparse_moe.input_linear.weight", "block_sparse_moe.experts.gate_up_proj"},
+    .stacked_down = {"block_sparse_moe.output_linear.weight", "block_sparse_moe.experts.down_proj"},
+    .beside = 1};
+static const struct alias of_granite[] = {{"layers_block_type", "layer_types"}, {NULL, NULL}};
+static const struct layout granitemoehybrid = {
+    LLAMA(1e-6),
+    .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, .gate_up = "shared_mlp.input_linear",
+              .down = "shared_mlp.output_linear"},
+    .inner = "shared_intermediate_size",
+    ACTIVATION("hidden_act", "silu"),
+    BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+    .rope = {ROTARY_WHOLE},
+    .rope_if = "position_embedding_type",
+    .recurrence = &granite_recurrence,
+    .experts = &granite_experts,
+    .experts_key = "num_local_experts",
+    .aliases = of_granite,
+    .defaults = "{\"vocab_size\": 32000, \"hidden_size\": 4096, \"intermediate_size\": 11008, "
+                "\"shared_intermediate_size\": 1024, \"num_hidden_layers\": 32, "
+                "\"num_attention_heads\": 32, \"num_local_experts\": 8, "
+                "\"num_experts_per_tok\": 2, \"max_position_embeddings\": 2048, " MAMBA_DEFAULTS
+                "}",
+    .finish = finish_granite};
+
 /* Keys of the initial weights, and of how the library computes. */
 static const char *const mamba2_harmless[] = {
     "chunk_size",       "number_of_conv_states", "rescale_prenorm_residual",
@@ -202,6 +228,12 @@ static const char *const bamba_harmless[] = {"mamba_chunk_size",      "num_logit
                                              "number_of_conv_states", "z_loss_coefficient",
                                              "partial_rotary_factor", NULL};
 static const char *const lists[] = {"attn_layer_indices", NULL};
+
+static const char *const granite_harmless[] = {
+    "intermediate_size", /* and the next, without experts */
+    "num_experts_per_tok",  "mamba_chunk_size",     "number_of_conv_states",
+    "output_router_logits", "router_aux_loss_coef", NULL};
+static const char *const kinds[] = {"layer_types", "position_embedding_type", NULL};
 
 static const char *const of_routers[] = {"output_router_logits", "router_aux_loss_coef",
                                          "number_of_conv_states", NULL};
@@ -236,4 +268,5 @@ const struct family families_recurrences[] = {
     {ROW(qwen3_5_moe_text), .harmless = of_routers, .nullable = listed},
     {ROW(bamba), .harmless = bamba_harmless, .nullable = lists},
     {ROW(olmo_hybrid), .harmless = of_olmo, .nullable = computed},
+    {ROW(granitemoehybrid), .harmless = granite_harmless, .nullable = kinds},
     {.name = NULL}};

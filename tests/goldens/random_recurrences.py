@@ -1,6 +1,6 @@
 """Random configurations of families whose layers are recurrences (random_configurations.py)."""
 
-from random_settings import grouped
+from random_settings import grouped, multipliers
 
 
 def delta(d, layers, length):
@@ -51,7 +51,7 @@ def mamba(d, config):
     config.update({"mamba_expand": expand, "mamba_n_heads": heads, "mamba_d_state": d.pick(1, 3, 8, 16, 20)})
     config["mamba_n_groups"] = d.pick(*[n for n in range(1, heads + 1) if heads % n == 0]) if d.chance(0.95) else heads + 1
     d.put(config, "mamba_d_head", 0.5, "auto", inner // heads)
-    d.put(config, "mamba_d_conv", 0.7, 1, 2, 3, 4, 8, 9)
+    d.put(config, "mamba_d_conv", 0.7, 1, 2, 3, 3, 4, 4, 5, 8, 8, 9)
     d.put(config, "mamba_conv_bias", 0.6, True, False)
     d.put(config, "mamba_proj_bias", 0.6, True, False)
     d.put(config, "mamba_chunk_size", 0.3, 1, 7, 256)
@@ -88,6 +88,17 @@ def draw_olmo_hybrid(d, layers, length):
     elif d.chance(0.2) and config.get("rope_parameters"):
         config["rope_parameters"]["rope_theta"] = None
     d.put(config, "linear_a_log_max", 0.2, 4.0)
+    return config
+
+
+def draw_granitemoehybrid(d, layers, length):
+    config = multipliers(d, mamba(d, grouped(d, length)))
+    kinds = d.pick(("linear_attention", "full_attention"), ("mamba", "attention"))
+    d.put(config, "layer_types", 0.8, [d.pick(*kinds) for _ in range(layers)], None)
+    d.put(config, "position_embedding_type", 0.7, "rope", "rope", "nope", None)
+    config["shared_intermediate_size"] = d.whole(3, 20)
+    config["num_local_experts"] = d.pick(0, 0, 1, 3, 5)
+    config["num_experts_per_tok"] = d.whole(1, max(1, config["num_local_experts"]))
     return config
 
 

@@ -6,6 +6,10 @@ import os
 from family_cases import BF16, LONG, FamilyCase, rope, tokens
 
 
+def without(key, config):
+    return {name: value for name, value in config.items() if name != key}
+
+
 def mamba2(**changes):
     """A small Mamba-2."""
     config = tokens(**{**dict(hidden_size=12, num_hidden_layers=2, num_heads=4, head_dim=6, n_groups=2, state_size=5, conv_kernel=3, expand=2, layer_norm_epsilon=2e-3), **changes})
@@ -24,10 +28,6 @@ def olmo(**changes):
     """A small OLMo with the delta rule in one of two layers."""
     return tokens(**{**dict(num_hidden_layers=2, num_key_value_heads=2, intermediate_size=12, rms_norm_eps=2e-3, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=6,
                             linear_value_head_dim=5, linear_conv_kernel_dim=3, layer_types=["full_attention", "linear_attention"], rope_parameters=rope()), **changes})
-
-
-def without(key, config):
-    return {name: value for name, value in config.items() if name != key}
 
 
 def rewritten(change):
@@ -54,7 +54,19 @@ def bamba(**changes):
                             mamba_n_groups=2, mamba_d_state=5, mamba_d_conv=3, rope_parameters=rope()), **changes})
 
 
+def granite(**changes):
+    """A small Granite 4, whose second layer attends."""
+    config = bamba(layer_types=["linear_attention", "full_attention"], shared_intermediate_size=7, intermediate_size=5, num_local_experts=4, num_experts_per_tok=2, embedding_multiplier=3.0,
+                   residual_multiplier=0.6, attention_multiplier=0.4, logits_scaling=1.7, **changes)
+    return without("attn_layer_indices", config)
+
+
 RECURRENCE_CASES = [
+    FamilyCase("granitemoehybrid", "granitemoehybrid", granite(mamba_proj_bias=True, attention_bias=True, time_step_limit=(0.3, 1.2), hidden_act="gelu", position_embedding_type="rope"),
+               "Mamba-2 in the first of two layers, attention with whole heads rotated in the other, 2 of 4 experts beside the MLP, multipliers, biases, clamped steps; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("granitemoehybrid-dense", "granitemoehybrid", {**granite(mamba_conv_bias=False, mamba_n_groups=1, num_key_value_heads=None, tie_word_embeddings=True), "num_local_experts": 0},
+               "no experts; no positions; one group, no biases, a tied head; older names of kinds; bf16 weights", length=LONG, segments=1, stored=BF16,
+               rewrite=rewritten(lambda config: config.update(layer_types=["mamba", "attention"]))),
     FamilyCase("bamba", "bamba", bamba(head_dim=8, mamba_proj_bias=True, attention_bias=True, mlp_bias=True, time_step_limit=(0.3, 1.2), hidden_act="gelu"),
                "Mamba-2 in the first of two layers, attention with half of each head rotated in the other, biases everywhere, clamped steps; bf16 weights", length=LONG, stored=BF16, rewrite=rewritten(published_bamba)),
     FamilyCase("bamba-plain", "bamba", bamba(num_hidden_layers=3, attn_layer_indices=[0, 7], mamba_n_heads=3, mamba_expand=1, mamba_n_groups=1, mamba_conv_bias=False, mamba_d_conv=4, num_attention_heads=3,
