@@ -140,6 +140,10 @@ static const struct {
               {"dots1-plain/model.gguf", GOLDENS "dots1-plain"},
               {"deepseek2-sigma/model.gguf", GOLDENS "deepseek2-sigma"},
               {"deepseek2-older/model.gguf", GOLDENS "deepseek2-older"},
+              {"gemma3n-plain/model.gguf", GOLDENS "gemma3n-plain"},
+              {"gemma4-keys/model.gguf", GOLDENS "gemma4-keys"},
+              {"gemma4-experts/model.gguf", GOLDENS "gemma4-experts"},
+              {"llama4-plain/model.gguf", GOLDENS "llama4-plain"},
               {"rope-freqs/model.gguf", GOLDENS "rope-freqs"}};
 
 enum { MODELS = sizeof models / sizeof *models };

@@ -19,7 +19,8 @@ enum gguf_layout {
     LAYOUT_BARE, /* the same, and the library's name has no .weight and .bias */
     LAYOUT_TAPS, /* [channels, reach]; the library has [channels, 1, reach] */
     LAYOUT_LATENT_KEYS, /* keys of heads from a latent, which the library has with the values */
-    LAYOUT_NAMED_HEADS /* a row for each head, which are tensors of their own in the library */
+    LAYOUT_NAMED_HEADS, /* a row for each head, which are tensors of their own in the library */
+    LAYOUT_NAMED_PARTS /* the same of matrices in one tensor */
 };
 
 /* A tensor's name without .weight and .bias; # is the number of the block. */
@@ -69,14 +70,15 @@ struct architecture {
 };
 
 /* The tables, each ended by name NULL, and llama's row with experts. */
-extern const struct architecture gguf_dense[], gguf_mixtures[], gguf_convolutions[], gguf_mixtral;
+extern const struct architecture gguf_dense[], gguf_mixtures[], gguf_convolutions[], gguf_gemmas[],
+    gguf_mixtral;
 
 /* The architecture of that name, or NULL with *e. */
 const struct architecture *architecture_find(struct gguf_text name, const char *path,
                                              struct error *e);
 
 /* The row of a tensor's name, its block's number (-1: none) and the part after the last dot; NULL:
- * not a tensor of these models. */
+ * not a tensor of these models. Rows of tensors named .scale have that in their own name. */
 const struct name_row *architecture_name(const struct gguf_model *m, struct gguf_text name,
                                          long *block, struct gguf_text *suffix);
 

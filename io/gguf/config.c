@@ -130,13 +130,23 @@ static int has_key(const struct gguf_model *m, const char *key)
 }
 
 /* The heads for keys and values, which may be a list of one number and, for layers that convolve,
- * 0. */
+ * 0; or, if heads differ between layers with windows and others, of two, which `finish` reads. */
 static int take_kv_heads(struct gguf_model *m, struct error *e)
 {
     const struct gguf_pair *p = model_pair(m, "attention.head_count_kv");
-    if (!p || !p->is_array || !has_key(m, "shortconv.l_cache"))
+    if (!p || !p->is_array ||
+        !(has_key(m, "shortconv.l_cache") || has_key(m, "attention.key_length_swa")))
         return model_whole(m, "attention.head_count_kv", m->heads, &m->kv_heads, e);
     m->kv_heads = 0;
+    if (has_key(m, "attention.key_length_swa")) {
+        int whole = p->count && gguf_integer(p, 0, &m->kv_heads) == 0;
+        return whole && m->kv_heads >= 1 && m->kv_heads <= m->heads
+                   ? 0
+                   : fail(e,
+                          "%s: %s.attention.head_count_kv is not a list of whole numbers from 1 to "
+                          "%lld",
+                          model_path(m), m->architecture->name, (long long)m->heads);
+    }
     for (uint64_t i = 0; i < p->count; i++) {
         int64_t heads = 0;
         if (p->type == GGUF_STRING || gguf_integer(p, i, &heads) || heads < 0 || heads > m->heads ||

@@ -209,14 +209,13 @@ int finish_starcoder2(struct gguf_model *m, json_t *config, struct error *e)
                : 0;
 }
 
-/* The layers that have windows: a list of true and false, or n for all but every n-th, which is 4
- * if the file does not say it. *window = 0: none. */
-static int take_windows(struct gguf_model *m, json_t *config, double *window, struct error *e)
+int model_take_windows(struct gguf_model *m, json_t *config, int absent, double *window,
+                       struct error *e)
 {
     static const char key[] = "attention.sliding_window_pattern";
     json_int_t layers = json_integer_value(json_object_get(config, "num_hidden_layers"));
     const struct gguf_pair *p = model_pair(m, key);
-    int64_t every = 4, windowed;
+    int64_t every = absent, windowed;
     json_t *types = json_array();
     if (model_set(m, config, "layer_types", types, e) ||
         model_number(m, "attention.sliding_window", 0, window, e) ||
@@ -229,7 +228,7 @@ static int take_windows(struct gguf_model *m, json_t *config, double *window, st
         return fail(e, "%s: %s.attention.sliding_window is %g (expected a whole number)",
                     model_path(m), m->architecture->name, *window);
     else if (!p)
-        model_assume(m, "windows in all layers but every 4th");
+        model_assume(m, "windows in all layers but every %dth", absent);
     else if (p->is_array ? p->count != (uint64_t)layers
                          : gguf_integer(p, 0, &every) || every < 1 || every > 1 << 24)
         return fail(e, "%s: %s.%s is neither a list for %lld layers nor a number above 0",
@@ -269,7 +268,7 @@ int finish_olmo2(struct gguf_model *m, json_t *config, struct error *e)
     json_object_del(config, "rope_theta");
     json_object_del(config, "rope_scaling");
     return model_set(m, config, "model_type", json_string("olmo3"), e) ||
-                   take_windows(m, config, &window, e)
+                   model_take_windows(m, config, 4, &window, e)
                ? -1
                : 0;
 }
@@ -277,7 +276,7 @@ int finish_olmo2(struct gguf_model *m, json_t *config, struct error *e)
 int finish_exaone4(struct gguf_model *m, json_t *config, struct error *e)
 {
     double window;
-    return take_windows(m, config, &window, e) || finish_rotary(m, config, e) ? -1 : 0;
+    return model_take_windows(m, config, 4, &window, e) || finish_rotary(m, config, e) ? -1 : 0;
 }
 
 int finish_smollm3(struct gguf_model *m, json_t *config, struct error *e)
@@ -509,4 +508,36 @@ int finish_gpt_oss(struct gguf_model *m, json_t *config, struct error *e)
     return scaling ? model_set(m, scaling, "truncate", json_false(), e)
                    : model_set(m, config, "rope_scaling",
                                json_pack("{s:s}", "rope_type", "default"), e);
+}
+
+/* Files of Llama 4 have no keys for what its released models share: chunks, which layers are
+ * turned, and how queries of others grow. Only models with 128 experts have no norms of queries and
+ * keys. */
+int finish_llama4(struct gguf_model *m, json_t *config, struct error *e)
+{
+    double factor;
+    const int normed = json_integer_value(json_object_get(config, "num_local_experts")) != 128;
+    if (model_pair(m, "attention.sliding_window"))
+        return fail(e,
+                    "%s: has llama4.attention.sliding_window, which is not supported (such a file "
+                    "does not say which layers are turned)",
+                    model_path(m));
+    model_assume(m, "chunks of 8192 in turned layers, every 4th not turned, its queries growing");
+    model_assume(m, "%snorms of queries and keys", normed ? "" : "no ");
+    if (model_number(m, "expert_weights_scale", 1, &factor, e) ||
+        model_take_routing(m, config, GATING_SIGMOID, 0, NULL, e))
+        return -1;
+    if (factor != 1 && factor != 0) /* 0: none */
+        return fail(e, "%s: llama4.expert_weights_scale is %g, which is not supported (expected 1)",
+                    model_path(m), factor);
+    return model_set(m, config, "attention_chunk_size", json_integer(8192), e) ||
+                   model_set(m, config, "attn_temperature_tuning", json_true(), e) ||
+                   model_set(m, config, "attn_scale", json_real(0.1), e) ||
+                   model_set(m, config, "floor_scale", json_integer(8192), e) ||
+                   model_set(m, config, "no_rope_layer_interval", json_integer(4), e) ||
+                   model_set(m, config, "use_qk_norm", json_boolean(normed), e) ||
+                   set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e) ||
+                   finish_rotary(m, config, e)
+               ? -1
+               : 0;
 }

@@ -11,7 +11,7 @@ finish_function finish_llama, finish_rotary, finish_qwen3, finish_gemma2, finish
     finish_starcoder2, finish_olmo2, finish_cohere, finish_cohere2, finish_mixtral,
     finish_qwen2_moe, finish_qwen3_moe, finish_olmoe, finish_granitemoe, finish_glm4_moe,
     finish_gpt_oss, finish_smollm3, finish_olmo1, finish_seed_oss, finish_stablelm, finish_exaone4,
-    finish_glm4, finish_mistral3, finish_starcoder, finish_dots1, finish_deepseek2;
+    finish_glm4, finish_llama4, finish_mistral3, finish_starcoder, finish_dots1, finish_deepseek2;
 
 /* "ARCHITECTURE.KEY". */
 enum { GGUF_KEY_MAX = 160 };
@@ -47,6 +47,10 @@ int model_take_rotation(const struct gguf_model *m, json_t *config, const char *
 /* The two lists of longrope, which are tensors. A factor on cosine and sine that is the usual one,
  * but for rounding, is left to the reader. */
 int model_take_longrope(const struct gguf_model *m, json_t *config, struct error *e) MUST_USE;
+/* The layers that have windows, as layer_types, and sliding_window: a list of true and false, or n
+ * for all but every n-th, which is `absent` if the file does not say it. *window = 0: none. */
+int model_take_windows(struct gguf_model *m, json_t *config, int absent, double *window,
+                       struct error *e) MUST_USE;
 /* The keys of all heads from a latent, `k` at `keys`, and the values of the same block as one
  * matrix of floats, as in the library: `out`, in memory of the store. */
 int gguf_join_latents(struct tensors *t, struct tensor *out, const struct gguf_model *m,

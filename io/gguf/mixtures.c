@@ -86,6 +86,20 @@ static const struct name_row deepseek2_names[] = {
     {"blk.#.exp_probs_b", "model.layers.#.mlp.gate.e_score_correction_bias", LAYOUT_BARE},
     {0}};
 
+static const struct name_row llama4_names[] = {
+    ENDS(LAYOUT_SAME),
+    {"rope_freqs", "rope_freqs", LAYOUT_SAME},
+    NORMS_BEFORE(LAYOUT_SAME),
+    ATTENTION(LAYOUT_SAME, LAYOUT_SAME),
+    {"blk.#.ffn_gate", "model.layers.#.feed_forward.gate_proj", LAYOUT_SAME},
+    {"blk.#.ffn_up", "model.layers.#.feed_forward.up_proj", LAYOUT_SAME},
+    {"blk.#.ffn_down", "model.layers.#.feed_forward.down_proj", LAYOUT_SAME},
+    EXPERTS("feed_forward.router"),
+    {"blk.#.ffn_gate_shexp", "model.layers.#.feed_forward.shared_expert.gate_proj", LAYOUT_SAME},
+    {"blk.#.ffn_up_shexp", "model.layers.#.feed_forward.shared_expert.up_proj", LAYOUT_SAME},
+    {"blk.#.ffn_down_shexp", "model.layers.#.feed_forward.shared_expert.down_proj", LAYOUT_SAME},
+    {0}};
+
 /* -- keys -- */
 
 /* For a decoder with experts. model_take_routing reads their other keys. */
@@ -168,11 +182,31 @@ static const struct key_row gpt_oss_keys[] = {EXPERT_KEYS("num_local_experts"),
                                                KEY_NEEDED},
                                               {0}};
 
+/* Here feed_forward_length is of layers without experts. */
+static const struct key_row llama4_keys[] = {
+    SIZES,
+    ROPE,
+    LENGTHS,
+    {"context_length", "max_position_embeddings", KEY_COPIED},
+    {"feed_forward_length", "intermediate_size_mlp", KEY_NEEDED},
+    {"expert_feed_forward_length", "intermediate_size", KEY_NEEDED},
+    {"attention.head_count_kv", "num_key_value_heads", KEY_COPIED},
+    {"rope.freq_base", "rope_theta", KEY_COPIED},
+    {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED},
+    {"expert_count", "num_local_experts", KEY_NEEDED},
+    {"expert_used_count", "num_experts_per_tok", KEY_NEEDED},
+    {"expert_gating_func", "", KEY_HERE},
+    {"expert_weights_norm", "", KEY_HERE},
+    {"expert_weights_scale", "", KEY_HERE},
+    {"interleave_moe_layer_step", "interleave_moe_layer_step", KEY_NEEDED},
+    {0}};
+
 /* -- what files do not say -- */
 
 static const struct assumption base_alone[] = {BASE("10000"), {0}};
 static const struct assumption no_windows[] = {BASE("10000"), WINDOWS("no windows"), {0}};
 static const struct assumption of_mixtral[] = {BASE("1000000"), WINDOWS("no windows"), {0}};
+static const struct assumption of_llama4[] = {BASE("500000"), {0}};
 static const struct assumption of_gpt_oss[] = {BASE("150000"),
                                                PATTERN("windows in every other layer"),
                                                {0}};
@@ -192,4 +226,5 @@ const struct architecture gguf_mixtures[] = {
     {"dots1", "dots1", dots1_keys, dots1_names, finish_dots1, no_windows, NULL, NULL},
     {"deepseek2", "deepseek_v2", deepseek2_keys, deepseek2_names, finish_deepseek2, base_alone,
      NULL, "deepseek_v3"},
+    {"llama4", "llama4_text", llama4_keys, llama4_names, finish_llama4, of_llama4, NULL, NULL},
     {0}};

@@ -7,7 +7,8 @@
 /* Architecture number `index` of the tables, or NULL. */
 static const struct architecture *architecture_at(size_t index)
 {
-    const struct architecture *const tables[] = {gguf_dense, gguf_mixtures, gguf_convolutions};
+    const struct architecture *const tables[] = {gguf_dense, gguf_mixtures, gguf_convolutions,
+                                                 gguf_gemmas};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct architecture *a = tables[t]; a->name; a++)
             if (index-- == 0)
@@ -29,7 +30,7 @@ const char *gguf_name_of(const char *model_type)
 const struct architecture *architecture_find(struct gguf_text name, const char *path,
                                              struct error *e)
 {
-    char known[512] = "";
+    char known[1024] = "";
     const struct architecture *a;
     for (size_t i = 0; (a = architecture_at(i)); i++) {
         if (gguf_is(name, a->name))
@@ -70,10 +71,11 @@ const struct name_row *architecture_name(const struct gguf_model *m, struct gguf
     if (!dot)
         return NULL;
     *suffix = (struct gguf_text){dot + 1, (size_t)(name.text + name.size - dot - 1)};
-    if (!gguf_is(*suffix, "weight") && !gguf_is(*suffix, "bias"))
+    size_t size = gguf_is(*suffix, "scale") ? name.size : (size_t)(dot - name.text);
+    if (size < name.size && !gguf_is(*suffix, "weight") && !gguf_is(*suffix, "bias"))
         return NULL;
     for (const struct name_row *row = m->names; row->gguf; row++)
-        if (matches(row->gguf, name.text, (size_t)(dot - name.text), block))
+        if (matches(row->gguf, name.text, size, block))
             return row;
     return NULL;
 }

@@ -161,20 +161,28 @@ static int less_one(struct reading *r, struct tensor *t, const struct gguf *g)
     return 0;
 }
 
-/* Each row of a matrix as NAME.ROW.weight. */
-static int add_rows(struct reading *r, const struct gguf *g, const struct gguf_tensor *from,
-                    const struct mapped *file, const char *library, long block)
+/* Each row of a matrix, one for each head, or each matrix of a stack, as NAME.NUMBER.weight. */
+static int add_parts(struct reading *r, const struct gguf *g, const struct gguf_tensor *from,
+                     const struct mapped *file, const struct name_row *row, long block)
 {
-    const char *mark = strchr(library, '#');
-    if (from->rank != 2 || (int64_t)from->shape[0] > r->model.heads)
+    enum { STACKED_MOST = 64 };
+    const char *library = row->library, *mark = strchr(library, '#');
+    const int heads = row->layout == LAYOUT_NAMED_HEADS;
+    if (heads && (from->rank != 2 || (int64_t)from->shape[0] > r->model.heads))
         return fail(r->e, "%s: tensor %.*s has not a row for each head", g->path,
                     (int)from->name.size, from->name.text);
+    if (!heads && (from->rank != 3 || from->shape[0] > STACKED_MOST))
+        return fail(r->e, "%s: tensor %.*s is not a stack of at most %d matrices", g->path,
+                    (int)from->name.size, from->name.text, STACKED_MOST);
     for (size_t i = 0; i < from->shape[0]; i++) {
         char name[NAME_MAX_LENGTH];
-        snprintf(name, sizeof name, "%.*s%ld%s.%zu.weight", (int)(mark - library), library, block,
-                 mark + 1, i);
+        if (mark)
+            snprintf(name, sizeof name, "%.*s%ld%s.%zu.weight", (int)(mark - library), library,
+                     block, mark + 1, i);
+        else
+            snprintf(name, sizeof name, "%s.%zu.weight", library, i);
         struct tensor *t = store_add(r->t, file, name, strlen(name), r->e);
-        if (!t || store_shape(t, from->stored, 1, from->shape + 1, g->path, r->e))
+        if (!t || store_shape(t, from->stored, from->rank - 1, from->shape + 1, g->path, r->e))
             return -1;
         t->data = file->bytes + from->offset + i * t->bytes;
     }
@@ -194,8 +202,8 @@ static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor
                     r->model.architecture->name);
     if (!row->library)
         return 0;
-    if (row->layout == LAYOUT_NAMED_HEADS)
-        return add_rows(r, g, from, file, row->library, block);
+    if (row->layout == LAYOUT_NAMED_HEADS || row->layout == LAYOUT_NAMED_PARTS)
+        return add_parts(r, g, from, file, row, block);
     const char *mark = strchr(row->library, '#');
     if (mark && row->layout == LAYOUT_BARE)
         snprintf(name, sizeof name, "%.*s%ld%s", (int)(mark - row->library), row->library, block,

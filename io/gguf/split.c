@@ -15,6 +15,7 @@ static const struct {
      "feed_forward.experts.%zu.w2."},
     {"granitemoe", NULL, NULL, NULL},
     {"gpt_oss", NULL, NULL, NULL},
+    {"llama4_text", NULL, NULL, NULL},
     {NULL, "mlp.experts.%zu.gate_proj.", "mlp.experts.%zu.up_proj.", "mlp.experts.%zu.down_proj."},
 };
 

@@ -68,7 +68,7 @@ static const struct gguf_style styles[] = {
     {.names = " falcon ", .steps = {punctuation, words, digits, DIGITS_3}},
     {.names = " bloom gpt3-finnish poro-chat ", .steps = {BLOOM, bytes}},
     {.names = " tekken ", .steps = {TEKKEN, bytes}, .ignore_merges = 1, .adds_bos = 1},
-    {.names = " gpt-4o ", .steps = {GPT4O, bytes}},
+    {.names = " gpt-4o llama4 ", .steps = {GPT4O, bytes}},
     {.names = " deepseek-llm ",
      .steps = {LINE_END, DEEPSEEK_LETTERS, DEEPSEEK_MARKS, "\\s+$", DEEPSEEK_EAST, digit, bytes}},
     {.names = " deepseek-coder ",

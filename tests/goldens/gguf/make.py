@@ -9,7 +9,8 @@ NAME.gguf               the checkpoint of the golden case NAME as GGUF, in the l
                         expected values are those of ../NAME, made by transformers in float64
 split-0000i-of-0000n    the same of llama-gqa, in shards, the first without tensors
 quantised, gpt2-quantised, gemma2-plain, qwen3-plain, rope-freqs, smollm3-plain, smollm3-four, olmo-clip,
-ministral3-plain, phi3-longrope, jais2-plain, dots1-plain, deepseek2-sigma, deepseek2-older, lfm2-plain, lfm2moe-plain, lfm2moe-free
+ministral3-plain, phi3-longrope, jais2-plain, dots1-plain, deepseek2-sigma, deepseek2-older, lfm2-plain, lfm2moe-plain, lfm2moe-free,
+gemma3n-plain, gemma4-keys, gemma4-experts, llama4-plain
                         models of their own, each a folder with model.gguf, tokens.npy, norm.npy and logprob.npy as those of ../README.md.
                         quantised holds every type but Q4_0, which gpt2-quantised holds. Quantised weights are random
                         blocks, ternary ones quantised by the package; the oracle (transformers in float64)
@@ -155,17 +156,23 @@ PAIRS = ("llama", "mixtral", "granitemoe", "granite", "smollm3", "arcee", "olmo"
 ARCHITECTURES = {"gpt_neox": "gptneox", "phi": "phi2", "gemma3_text": "gemma3", "cohere": "command-r", "mixtral": "llama", "qwen2_moe": "qwen2moe",
                  "qwen3_moe": "qwen3moe", "glm4_moe": "glm4moe", "gpt_oss": "gpt-oss",
                  "hunyuan_v1_dense": "hunyuan-dense", "deepseek_v2": "deepseek2", "deepseek_v3": "deepseek2", "ministral3": "mistral3", "gpt_bigcode": "starcoder", "olmo3": "olmo2",
-                 "lfm2_moe": "lfm2moe"}
+                 "lfm2_moe": "lfm2moe", "gemma3n_text": "gemma3n", "gemma4_text": "gemma4", "llama4_text": "llama4"}
+NEWER = ("gemma3n_text", "gemma4_text", "llama4_text")
 MIXED = ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "glm4_moe", "gpt_oss", "dots1", "deepseek_v2", "deepseek_v3", "lfm2_moe")      # with experts
 
 
 def gguf_name(family, name):
     """The name in GGUF of a tensor of the library."""
-    if family in MIXED or family in MAPPED:
+    if family in MIXED or family in MAPPED or family in NEWER:
         table = get_tensor_name_map({name: arch for arch, name in MODEL_ARCH_NAMES.items()}[ARCHITECTURES.get(family, family)], 9)
         name = name.replace("block_sparse_moe.router.weight", "block_sparse_moe.router.layer.weight").replace(".block_sparse_moe.experts.", ".mlp.experts.").replace("experts.w1", "experts.gate_proj")
         name = name.replace("experts.w3", "experts.up_proj").replace("experts.w2", "experts.down_proj")
         name = name.replace("e_score_correction_bias", "e_score_correction.bias").replace("self_attn.sinks", "self_attn.sinks.weight").replace("expert_bias", "expert_bias.bias")
+        for theirs, ours in ((".router.scale", ".ffn_gate_inp.scale"), (".router.per_expert_scale", ".ffn_down_exps.scale")):
+            if name.endswith(theirs):
+                return f"blk.{name.split('.')[2]}{ours}"
+        if name.endswith(("_scale", "layer_scalar")) or (family == "gemma4_text" and ".experts." in name):
+            name += ".weight"
         return table.get_name(name, try_suffixes=(".weight", ".bias"))
     stem, suffix = name.rsplit(".", 1)
     words = stem.split(".")
@@ -217,7 +224,7 @@ def widened(config):
 
 
 RMS = ("llama", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "olmo2", "olmo3", "granite", "smollm3", "arcee", "seed_oss", "exaone4", "glm4",
-       "hunyuan_v1_dense", "ministral3", "lfm2", *MIXED)
+       "hunyuan_v1_dense", "ministral3", "lfm2", *MIXED, *NEWER)
 
 
 def write_metadata(w, config):
@@ -231,29 +238,38 @@ def write_metadata(w, config):
     w.add_context_length(s["context"])
     w.add_embedding_length(s["hidden"])
     w.add_block_count(s["layers"])
-    w.add_feed_forward_length(widened(config) if family == "lfm2" else s["inner"])
+    if family == "gemma4_text" and config["use_double_wide_mlp"]:
+        w.add_feed_forward_length([s["inner"] * (1 + (i >= s["layers"] - config["num_kv_shared_layers"])) for i in range(s["layers"])])
+    elif family == "llama4_text":
+        w.add_feed_forward_length(config["intermediate_size_mlp"])
+    else:
+        w.add_feed_forward_length(widened(config) if family == "lfm2" else s["inner"])
     w.add_head_count(s["heads"])
     if family in ("lfm2", "lfm2_moe"):
         w.add_head_count_kv([0 if kind == "conv" else s["kv_heads"] for kind in config["layer_types"]])
         w.add_shortconv_l_cache(config["conv_L_cache"])
+    elif family == "gemma4_text" and full(config, "num_key_value_heads") != s["kv_heads"]:
+        w.add_head_count_kv([s["kv_heads"] if kind == "sliding_attention" else full(config, "num_key_value_heads") for kind in config["layer_types"]])
     elif family not in ("gpt2", "gpt_neox"):
         w.add_head_count_kv(s["kv_heads"])
     if family in (*RMS, "phi3"):
         w.add_layer_norm_rms_eps(s["epsilon"])
-        w.add_key_length(s["head_size"])
-        w.add_value_length(s["head_size"])
+        w.add_key_length(full(config, "head_dim"))
+        w.add_value_length(full(config, "head_dim"))
         w.add_vocab_size(config["vocab_size"])
     else:
         w.add_layer_norm_eps(s["epsilon"] or 1e-5)
     theta = config.get("rope_theta") or config.get("rotary_emb_base") or rope.get("rope_theta")
     if theta:
         w.add_rope_freq_base(theta)
-    if family == "olmo3" and local["rope_theta"] != theta:
+    if family == "olmo3" and local["rope_theta"] != theta or family in ("gemma3n_text", "gemma4_text"):
         w.add_rope_freq_base_swa(local["rope_theta"])
     if family in ("glm4_moe", "glm4", "stablelm"):
         w.add_rope_dimension_count(int(rope["partial_rotary_factor"] * s["head_size"]))
     elif family in RMS or family in ("cohere", "cohere2", "starcoder2", "olmo", "jais2"):
-        w.add_rope_dimension_count(s["head_size"])
+        w.add_rope_dimension_count(full(config, "head_dim"))
+    if family in ("gemma3n_text", "gemma4_text"):
+        write_by_layer(w, config)
     if family in ("cohere", "cohere2"):
         w.add_logit_scale(config["logit_scale"])
     if family == "phi3" or family in ("gemma3_text", "cohere2"):
@@ -291,7 +307,7 @@ def write_metadata(w, config):
         w.add_parallel_residual(config.get("use_parallel_residual", True))
     if family == "mpt":
         w.add_max_alibi_bias(config["attn_config"]["alibi_bias_max"])
-    if family in MIXED:
+    if family in MIXED or family == "llama4_text" or config.get("enable_moe_block"):
         write_experts(w, config)
     if family in ("granite", "granitemoe"):
         w.add_embedding_scale(config["embedding_multiplier"])
@@ -305,11 +321,38 @@ def write_metadata(w, config):
     return s
 
 
+def full(config, key):
+    """The setting in layers without windows, which transformers writes for each of them."""
+    other = config.get("per_layer_config") or {}
+    return next((one[key] for one in other.values() if key in one), None) or config.get(key) or sizes(config)["head_size"]
+
+
+def write_by_layer(w, config):
+    """The keys of Gemma 3n and 4 that the converter writes, and the pairs that Gemma 4 turns."""
+    w.add_sliding_window(config["sliding_window"])
+    w.add_sliding_window_pattern([kind == "sliding_attention" for kind in config["layer_types"]])
+    w.add_shared_kv_layers(config["num_kv_shared_layers"])
+    w.add_embedding_length_per_layer_input(config["hidden_size_per_layer_input"] or 0)
+    if config["final_logit_softcapping"]:
+        w.add_final_logit_softcapping(config["final_logit_softcapping"])
+    if config["model_type"] == "gemma3n_text":
+        w.add_altup_active_idx(config["altup_active_idx"])
+        w.add_altup_num_inputs(config["altup_num_inputs"])
+        w.add_activation_sparsity_scale(torch.distributions.normal.Normal(0, 1).icdf(torch.tensor(config["activation_sparsity_pattern"], dtype=torch.float64)).tolist())
+        return
+    w.add_key_length_swa(config["head_dim"])
+    w.add_value_length_swa(config["head_dim"])
+    w.add_rope_dimension_count_swa(config["head_dim"])
+    half = full(config, "head_dim") // 2
+    turned = int(config["rope_parameters"]["full_attention"]["partial_rotary_factor"] * half)
+    w.add_tensor("rope_freqs.weight", np.array([1.0] * turned + [1e30] * (half - turned), dtype=np.float32))
+
+
 def write_experts(w, config):
     """The keys about experts that the converter writes."""
     family = config["model_type"]
     w.add_expert_count(next(config[key] for key in ("num_local_experts", "num_experts", "n_routed_experts") if key in config))
-    w.add_expert_used_count(config["num_experts_per_tok"])
+    w.add_expert_used_count(config["top_k_experts" if family == "gemma4_text" else "num_experts_per_tok"])
     if "moe_intermediate_size" in config:
         w.add_expert_feed_forward_length(config["moe_intermediate_size"])
     if family == "qwen2_moe":
@@ -327,6 +370,9 @@ def write_experts(w, config):
         w.add_expert_weights_scale(config["routed_scaling_factor"])
         w.add_expert_weights_norm(config["norm_topk_prob"])
         w.add_leading_dense_block_count(config["num_dense_layers"])
+    if family == "llama4_text":
+        w.add_interleave_moe_layer_step(config["interleave_moe_layer_step"])
+        w.add_expert_feed_forward_length(config["intermediate_size"])
     if family == "gpt_oss":
         w.add_sliding_window(config["sliding_window"])
         w.add_expert_feed_forward_length(config["intermediate_size"])
@@ -336,6 +382,14 @@ def stacked(family, tensors, short):
     """Experts as the converter lays them out: each part of all of a layer in one tensor."""
     out, out_short = {}, {}
     for name, value in tensors.items():
+        if family == "llama4_text" and ".experts." in name:
+            value = value.swapaxes(1, 2)
+        altup = re.fullmatch(r"(.*altup_(?:unembed_)?projections)\.(\d)\.weight", name)
+        if altup or family == "gemma4_text":
+            key = altup[1] + ".weight" if altup else name
+            out[key] = np.stack([value] if altup[2] == "0" else [*out[key], value]) if altup else value
+            out_short[key] = short[name]
+            continue
         apart = re.fullmatch(r"(.*\.experts\.)(\d+)(\..*)", name)
         joined = re.fullmatch(r"(.*)(?:experts\.gate_up_proj|input_linear\.weight)(_bias)?", name)
         down = re.fullmatch(r"(.*)(?:experts\.down_proj|output_linear\.weight)(_bias)?", name)
@@ -401,7 +455,7 @@ def convert(case, path=None, **split):
     family = config["model_type"]
     w = GGUFWriter(path or os.path.join(HERE, case + ".gguf"), ARCHITECTURES.get(family, family), **split)
     s = write_metadata(w, config)
-    if family in MIXED:
+    if family in MIXED or family in NEWER:
         tensors, short = stacked(family, tensors, short)
     if family == "stablelm":
         tensors, short = norms_together(tensors, short)
@@ -489,20 +543,20 @@ def own_model(name, family, config, kinds, freqs=None, moved=None):
         assert abs(found / moved - 1) < 0.1, found
 
 
-def own_mixture(name, family, config):
-    """A random model in float32, also with experts, with its expected values."""
+def own_mixture(name, family, config, half=False):
+    """A random model in float32, also with experts, with its expected values. `half`: matrices in half precision."""
     from transformers import AutoConfig, AutoModelForCausalLM
     rng = make_goldens.generator("gguf " + name)
     folder = os.path.join(HERE, name)
     os.makedirs(folder, exist_ok=True)
-    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float32, length=48, config=config, oracle=None, outer=None)
+    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float16 if half else torch.float32, length=48, config=config, oracle=None, outer=None)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **config))
     state = make_goldens.random_state(model, case, rng)
     w = GGUFWriter(os.path.join(folder, "model.gguf"), ARCHITECTURES.get(family, family))
     s = write_metadata(w, model.config.to_dict())
     tensors, _ = stacked(family, {key: value.numpy() for key, value in state.items()}, dict.fromkeys(state))
     for key, value in tensors.items():
-        w.add_tensor(gguf_name(family, key), np.ascontiguousarray(arranged(family, key, value, s)))
+        w.add_tensor(gguf_name(family, key), np.ascontiguousarray(arranged(family, key, value, s)).astype(np.float16 if half and value.ndim > 1 else np.float32))
     finish(w)
     with tempfile.TemporaryDirectory() as temporary:
         make_goldens.write_json(os.path.join(temporary, "config.json"), model.config.to_dict())
@@ -815,6 +869,26 @@ def main():
     own_latents("deepseek2-older", "deepseek_v2",
                 dict(latents, q_lora_rank=None, qk_nope_head_dim=4, norm_topk_prob=False, topk_method="group_limited_greedy",
                      rope_parameters={"rope_type": "default", "rope_theta": 50.0}), False)
+    # the root of 4, which embeddings are multiplied by, is exact in any precision
+    few = dict(vocab_size=31, hidden_size=4, intermediate_size=6, num_attention_heads=2, num_key_value_heads=2, max_position_embeddings=64, pad_token_id=0, rms_norm_eps=2.0 ** -9)
+    rotary = {"full_attention": {"rope_type": "default", "rope_theta": 700.0}, "sliding_attention": {"rope_type": "default", "rope_theta": 90.0}}
+    # shares whose quantiles, which the file holds, are exact in single precision
+    shares = torch.distributions.normal.Normal(0, 1).cdf(torch.tensor([0.75, 0.5], dtype=torch.float64)).tolist()
+    own_mixture("gemma3n-plain", "gemma3n_text",
+                dict(few, num_hidden_layers=3, intermediate_size=[6, 5, 7], num_key_value_heads=1, head_dim=6, laurel_rank=3, altup_active_idx=1, hidden_size_per_layer_input=4,
+                     vocab_size_per_layer_input=23, activation_sparsity_pattern=[shares[0], 0.0, shares[1]], num_kv_shared_layers=1, sliding_window=7, rope_parameters=rotary,
+                     layer_types=["sliding_attention", "full_attention", "full_attention"], final_logit_softcapping=2.5), half=True)
+    rotary["full_attention"].update(rope_type="proportional", partial_rotary_factor=0.5)
+    gemma4 = dict(few, head_dim=6, global_head_dim=8, sliding_window=7, rope_parameters=rotary, tie_word_embeddings=True)
+    own_mixture("gemma4-keys", "gemma4_text",
+                dict(gemma4, num_hidden_layers=2, num_global_key_value_heads=1, attention_k_eq_v=True, hidden_size_per_layer_input=0, num_kv_shared_layers=0,
+                     layer_types=["sliding_attention", "full_attention"], final_logit_softcapping=2.5, use_double_wide_mlp=False), half=True)
+    own_mixture("gemma4-experts", "gemma4_text",
+                dict(gemma4, num_hidden_layers=3, hidden_size_per_layer_input=3, vocab_size_per_layer_input=35, num_kv_shared_layers=1, use_double_wide_mlp=True,
+                     layer_types=["full_attention", "sliding_attention", "full_attention"], enable_moe_block=True, num_experts=3, top_k_experts=2, moe_intermediate_size=4), half=True)
+    own_mixture("llama4-plain", "llama4_text",
+                dict(few, hidden_size=8, num_hidden_layers=4, num_key_value_heads=1, head_dim=4, intermediate_size=5, intermediate_size_mlp=9, num_local_experts=3, num_experts_per_tok=2,
+                     interleave_moe_layer_step=2, rope_parameters={"rope_type": "default", "rope_theta": 700.0}, tie_word_embeddings=False), half=True)
     own_model("rope-freqs", "llama", {**llama, "hidden_size": 32}, {}, np.array([1, 1, 1.5, 2.25, 4, 7.3, 8, 8], dtype=np.float32))
 
 
