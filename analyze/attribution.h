@@ -2,6 +2,7 @@
 #ifndef REACH_ANALYZE_ATTRIBUTION_H
 #define REACH_ANALYZE_ATTRIBUTION_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,13 @@ double random_normal(uint64_t seed, uint64_t i);
  * mass[j - 1] > (1 - epsilon) sum of all, mass [n] >= 0 by distance. 0 without mass or if a number
  * is not finite. 0 < epsilon < 1. */
 size_t attention_erf(const double *mass, size_t n, double epsilon);
+
+/* Tokens over which a state with this mean log decay falls to the share epsilon: ln epsilon / log
+ * decay; NaN without one, and inf if it does not decay. */
+static inline double decay_tokens(double epsilon, double log_decay)
+{
+    return log_decay < 0 ? log(epsilon) / log_decay : log_decay == 0 ? INFINITY : NAN;
+}
 
 /* Spearman's rank correlation of x and y [n], ties at their mean rank; NaN for fewer than 3 or when
  * either is constant. Returns 0, or -1: out of memory. */

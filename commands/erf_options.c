@@ -134,7 +134,8 @@ static const struct option_row rows[] = {
      .help = "also measure how far each head attends: the smallest window that holds a share Q of "
              "its attention, over the "
              "queries of the second half of the segment, for every threshold Q, with the TRF of "
-             "its position bias at eps = 1 - Q "
+             "its position bias at eps = 1 - Q; of recurrences the mean log decay of each head and "
+             "the tokens over which its state falls to eps "
              "(attention.csv, attention.gp)",
      .type = OPTION_FLAG,
      .at = AT(attention),

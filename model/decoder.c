@@ -327,6 +327,15 @@ int decoder_has_experts(const struct decoder *d)
     return 0;
 }
 
+int decoder_recurrence_heads(const struct decoder *d)
+{
+    int most = 0;
+    for (int l = 0; l < d->layers; l++)
+        if (block_recurs(&d->blocks[l]) && d->blocks[l].mixer.recurrence.heads > most)
+            most = d->blocks[l].mixer.recurrence.heads;
+    return most;
+}
+
 char *decoder_unattended_text(char text[DECODER_LAYERS_TEXT], const struct decoder *d)
 {
     size_t at = 0, size = DECODER_LAYERS_TEXT;

@@ -352,6 +352,8 @@ static inline int block_window(const struct block *b)
 /* Its layers without attention, as "layers 1-2, 4", or "layer 2"; "": none. */
 enum { DECODER_LAYERS_TEXT = 160 };
 char *decoder_unattended_text(char text[DECODER_LAYERS_TEXT], const struct decoder *d);
+/* Heads of its recurrences, the most of any layer; 0: there are none. */
+int decoder_recurrence_heads(const struct decoder *d);
 /* 1 if any of its layers has experts. */
 int decoder_has_experts(const struct decoder *d);
 /* The most inputs that the model can read; 0: no limit. And why, as "has learned positions for 12

@@ -1,8 +1,10 @@
-/* The mass of attention by distance: forward alone, reading each layer during the pass. */
+/* The mass of attention by distance, and log decays: forward alone, reading each layer during the
+ * pass. */
 #include "model/mass.h"
 
 #include "model/engine_parts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Copies one layer's mass (all heads, segments) of g->mass to mass [count, layers, heads, n]. */
@@ -20,24 +22,69 @@ static void take_layer(struct engine *g, double *mass, int l, int kv_rows, int c
         }
 }
 
-int engine_attention(struct engine *g, double *mass, const int32_t *ids, int count, struct error *e)
+enum { DECAY_ROWS = 512 }; /* rows of gates read at once */
+
+/* The mean of minus the log decays of layer l, which g->gates still holds, to decay [count, layers,
+ * most heads]; `rows` is a temporary [DECAY_ROWS, 2 most heads]. */
+static void take_decays(struct engine *g, double *decay, double *rows, int l, int count)
+{
+    size_t layers = (size_t)g->d->layers, most = (size_t)decoder_recurrence_heads(g->d),
+           heads = (size_t)g->d->blocks[l].mixer.recurrence.heads, n = (size_t)g->shape.keys[l];
+    for (size_t b = 0; b < (size_t)count; b++) {
+        double *to = decay + (b * layers + (size_t)l) * most; /* [heads] */
+        for (size_t first = 0; first < n; first += DECAY_ROWS) {
+            size_t now = n - first < DECAY_ROWS ? n - first : DECAY_ROWS;
+            g->k->read(g->k, rows, g->gates, (b * n + first) * 2 * heads, now * 2 * heads);
+            for (size_t i = 0; i < now; i++)
+                for (size_t h = 0; h < heads; h++)
+                    to[h] -= rows[i * 2 * heads + h];
+        }
+        for (size_t h = 0; h < heads; h++)
+            to[h] /= (double)n;
+    }
+}
+
+static int take_all(struct engine *g, double *mass, double *decay, double *rows, int count,
+                    struct error *e)
 {
     struct kernels *k = g->k;
     int layers = g->d->layers, counted = g->shape.keys[layers];
-    if (engine_expects(g, REQUEST_ATTENTION, e) || engine_upload(g, ids, 0, count, e))
-        return -1;
     forward_embed(g, count);
     for (int l = 0; l < layers; l++) {
         if (weights_need(g, l, e) || forward_block(g, l, count, l + 1 == layers, e))
             return -1;
-        int keys = shape_span(&g->shape, l);
-        k->attention_mass(k, g->mass, g->layers[l].q, g->layers[block_source(g->d, l)].kv,
-                          g->layers[l].lse, g->attention[l], g->blocks[l].sinks, count,
-                          g->shape.queries[l], keys, counted);
-        take_layer(g, mass, l, keys, counted, count);
+        if (block_recurs(&g->d->blocks[l]))
+            take_decays(g, decay, rows, l, count);
+        if (block_attends(&g->d->blocks[l])) {
+            int keys = shape_span(&g->shape, l);
+            k->attention_mass(k, g->mass, g->layers[l].q, g->layers[block_source(g->d, l)].kv,
+                              g->layers[l].lse, g->attention[l], g->blocks[l].sinks, count,
+                              g->shape.queries[l], keys, counted);
+            take_layer(g, mass, l, keys, counted, count);
+        }
         if (k->synchronize(k, e))
             return -1;
         weights_done(g, l);
     }
     return 0;
+}
+
+int engine_attention(struct engine *g, double *mass, double *decay, const int32_t *ids, int count,
+                     struct error *e)
+{
+    size_t each = (size_t)g->d->layers * (size_t)g->d->heads * (size_t)g->shape.n,
+           heads = (size_t)decoder_recurrence_heads(g->d),
+           row_bytes = 2 * DECAY_ROWS * heads * sizeof(double);
+    double *rows = heads ? malloc(row_bytes) : NULL;
+    int rc = -1;
+    if (heads && !rows)
+        return fail_memory(e, (double)row_bytes, "the decays of recurrences");
+    if (!engine_expects(g, REQUEST_ATTENTION, e) && !engine_upload(g, ids, 0, count, e)) {
+        memset(mass, 0, (size_t)count * each * sizeof *mass); /* of layers that do not attend */
+        if (heads)
+            memset(decay, 0, (size_t)(count * g->d->layers) * heads * sizeof *decay);
+        rc = take_all(g, mass, decay, rows, count, e);
+    }
+    free(rows);
+    return rc;
 }

@@ -269,12 +269,6 @@ int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k,
         return fail(e,
                     "%s: cannot sum attention by distance (expected --device cpu with --attention)",
                     k->name);
-    char layers[DECODER_LAYERS_TEXT];
-    if (shape->kind == REQUEST_ATTENTION && *decoder_unattended_text(layers, d))
-        return fail(e,
-                    "%s: has no attention in %s (expected attention in every layer with "
-                    "--attention)",
-                    d->path, layers);
     if (shape->kind == REQUEST_GRADIENT) {
         if (check_keep(k, d, &request->gradient, e))
             return -1;

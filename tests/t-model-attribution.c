@@ -240,7 +240,7 @@ static void check_attention(struct kernels *k, const struct decoder *d, const st
         k, d, (struct engine_request){.positions = (int)n, .kind = REQUEST_ATTENTION, .batch = 2});
     double *mass = malloc(c->segments * each * sizeof *mass);
     assert_non_null(mass);
-    if (engine_attention(g, mass, c->ids, (int)c->segments, &e))
+    if (engine_attention(g, mass, NULL, c->ids, (int)c->segments, &e))
         fail_msg("%s", e.text);
     for (size_t i = 0; i < c->segments; i++)
         for (size_t h = 0; h < c->layers * c->heads; h++) {

@@ -34,16 +34,20 @@ int result_field_room(struct result_field *f, size_t segments, int completeness,
 
 int result_attention_room(struct result_attention *a, struct error *e)
 {
-    size_t count;
+    size_t mass, decays, count;
 
-    if (size_multiply(&count, a->layers, a->heads) != 0 ||
-        size_multiply(&count, count, a->positions) != 0)
+    if (size_multiply(&mass, a->layers, a->heads) != 0 ||
+        size_multiply(&mass, mass, a->positions) != 0 ||
+        size_multiply(&decays, a->layers, a->recurrence_heads) != 0 ||
+        size_add(&count, mass, decays) != 0)
         return fail_memory(e, INFINITY, "the attention of all heads");
     a->high = calloc(count, sizeof *a->high);
     a->low = calloc(count, sizeof *a->low);
-    return a->high && a->low
-               ? 0
-               : fail_memory(e, 2 * (double)count * sizeof *a->high, "the attention of all heads");
+    if (!a->high || !a->low)
+        return fail_memory(e, 2 * (double)count * sizeof *a->high, "the attention of all heads");
+    a->decay_high = a->high + mass;
+    a->decay_low = a->low + mass;
+    return 0;
 }
 
 void result_attributes_free(struct result_field *f)
@@ -86,8 +90,10 @@ static void free_model(struct result_model *m, int with_arrays)
         texts_free(&m->pieces);
         free(m->attention.high);
         free(m->attention.low);
+        free(m->attention.log_decay);
     }
     free(m->attention.mass);
+    free(m->attention.mixers);
     free(m->attention.rows);
     free(m->attention.theory);
 }

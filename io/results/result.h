@@ -49,15 +49,24 @@ struct attention_row {
 
 struct validation; /* run/validate/validate.h */
 
+/* How far the mixers of all layers reach back: the attention of those that attend, and how fast the
+ * states of recurrences decay. */
 struct result_attention {
-    size_t layers, heads, positions; /* 0: no attention was measured */
+    size_t layers, heads, positions; /* 0: not measured */
+    size_t recurrence_heads; /* of each recurrence; 0: there is none */
+    char *mixers; /* what the layers are, with commas (run/attention/attention.h, struct mixers) */
     /* [layers, heads, positions] the sum of the attention at each distance over the segments, in
      * units of 2^-96, as two words: exact, so that the order of segments and their division into
      * shards change nothing. Only in the file of a shard. */
     uint64_t *high, *low;
     double *mass; /* [layers, heads, positions] the mean; written, not read back */
+    /* [layers, recurrence_heads] the same for minus the log decays, in units of 2^-80; unless they
+     * were read from a file, behind those of the attention */
+    uint64_t *decay_high, *decay_low;
+    double *log_decay; /* [layers, recurrence_heads] the mean, in nats per token; NaN in layers that
+                          are no recurrence */
     size_t measured,
-        used; /* segments in the sums so far, and those of them with finite attention */
+        used; /* segments in the sums so far, and those of them whose numbers are finite */
     struct attention_row *rows; /* [layers, heads, thresholds] */
     double correlation; /* rank correlation of erf and trf_length over all heads, at the main
                            threshold; NaN: none */

@@ -100,6 +100,7 @@ static const struct row {
     {"not_understood", TEXT, IN_MODEL(not_understood), WHERE_KNOWN, 0, 1},
     {"assumed", TEXT, IN_MODEL(assumed), WHERE_KNOWN, 0, 1},
     {"adapter", TEXT, IN_MODEL(adapter), WHERE_KNOWN, 0, 1},
+    {"mixers", TEXT, IN_MODEL(attention.mixers), WHERE_KNOWN, 0, 1},
     {"shard", PART, IN_RUN(shard), OF_A_SHARD, 0, 1},
     {"shard_first", WHOLE, IN_MODEL(first), OF_A_SHARD, COUNT},
     {"run_segments", WHOLE, IN_MODEL(run_segments), OF_A_SHARD, 1, 1UL << 40},

@@ -82,6 +82,7 @@ static struct result_model *model_of(struct result *out, const struct result_row
     if (row->layers)
         m->attention = (struct result_attention){.layers = row->layers,
                                                  .heads = row->heads,
+                                                 .recurrence_heads = row->recurrence_heads,
                                                  .positions = row->positions};
     memcpy(m->name, row->name, sizeof m->name);
     m->name[sizeof m->name - 1] = '\0';

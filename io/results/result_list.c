@@ -23,6 +23,9 @@ const struct result_dataset result_datasets[DATASETS] = {
                         sizeof(uint64_t)},
     [ATTENTION_LOW] = {"attention_low", BY_HEAD | BY_POSITION | OPTIONAL | OF_MODEL,
                        sizeof(uint64_t)},
+    [LOG_DECAY] = {"log_decay", BY_RECURRENCE | OPTIONAL | OF_MODEL, sizeof(double)},
+    [LOG_DECAY_HIGH] = {"log_decay_high", BY_RECURRENCE | OPTIONAL | OF_MODEL, sizeof(uint64_t)},
+    [LOG_DECAY_LOW] = {"log_decay_low", BY_RECURRENCE | OPTIONAL | OF_MODEL, sizeof(uint64_t)},
     [TOKENS] = {"tokens", BY_SEGMENT | BY_TOKEN | OPTIONAL | OF_MODEL, sizeof(int32_t)},
     [PIECE_ID] = {"piece_id", BY_PIECE | OPTIONAL | OF_MODEL, sizeof(int32_t)},
     [PIECE_END] = {"piece_end", BY_PIECE | OPTIONAL | OF_MODEL, sizeof(uint64_t)},
@@ -96,6 +99,8 @@ static int list_dataset(struct lister *r, hid_t group, struct result_row *row, i
     H5O_info_t info;
     if (dimensions & BY_HEAD)
         sizes[rank++] = &row->layers, sizes[rank++] = &row->heads;
+    if (dimensions & BY_RECURRENCE)
+        sizes[rank++] = &row->layers, sizes[rank++] = &row->recurrence_heads;
     if (dimensions & BY_SEGMENT)
         sizes[rank++] = &row->segments;
     if (dimensions & BY_POSITION)
@@ -153,8 +158,8 @@ static int list_datasets(struct lister *r, hid_t group, struct result_row *row)
 {
     const hid_t real = H5T_IEEE_F64LE, word = H5T_STD_U64LE, byte = H5T_STD_U8LE,
                 id = H5T_STD_I32LE,
-                types[DATASETS] = {H5T_IEEE_F32LE, real, byte, word, real, real, real, real,
-                                   real,           word, word, id,   id,   word, byte};
+                types[DATASETS] = {H5T_IEEE_F32LE, real, byte, word, real, real, real, real, real,
+                                   word,           word, real, word, word, id,   id,   word, byte};
     uint64_t unused;
     for (int i = 0; i < DATASETS; i++)
         if ((!row->target || !(result_datasets[i].dimensions & OF_MODEL)) &&

@@ -22,6 +22,9 @@ enum {
     COMPLETENESS,
     ATTENTION_HIGH,
     ATTENTION_LOW,
+    LOG_DECAY,
+    LOG_DECAY_HIGH,
+    LOG_DECAY_LOW,
     TOKENS,
     PIECE_ID,
     PIECE_END,
@@ -37,7 +40,8 @@ enum {
     OF_MODEL = 32,
     BY_TOKEN = 64,
     BY_PIECE = 128,
-    BY_BYTE = 256
+    BY_BYTE = 256,
+    BY_RECURRENCE = 512 /* layers, heads of recurrences */
 };
 struct result_dataset {
     const char *name;
@@ -52,7 +56,7 @@ extern const struct result_dataset result_datasets[DATASETS];
 struct result_row {
     char name[sizeof((struct result_model *)0)->name];
     uint64_t target, layer; /* 0, 0: the main group */
-    uint64_t segments, positions, layers, heads, wide, pieces, bytes;
+    uint64_t segments, positions, layers, heads, recurrence_heads, wide, pieces, bytes;
     uint64_t address[DATASETS]; /* in the file; 0: absent */
 };
 

@@ -19,13 +19,23 @@ static void **array_of(const struct result *r, const struct result_group *g, int
 {
     struct result_model *m = &r->models[g->model];
     struct result_field *f = &m->fields[g->field];
-    void **const arrays[DATASETS] = {(void **)&f->norm,          (void **)&f->logprob,
-                                     (void **)&f->status,        (void **)&m->start,
-                                     (void **)&f->summary.s,     (void **)&f->summary.c,
-                                     (void **)&f->summary.c_lo,  (void **)&f->summary.c_hi,
-                                     (void **)&f->completeness,  (void **)&m->attention.high,
-                                     (void **)&m->attention.low, (void **)&m->tokens,
-                                     (void **)&m->pieces.id,     (void **)&m->pieces.end,
+    void **const arrays[DATASETS] = {(void **)&f->norm,
+                                     (void **)&f->logprob,
+                                     (void **)&f->status,
+                                     (void **)&m->start,
+                                     (void **)&f->summary.s,
+                                     (void **)&f->summary.c,
+                                     (void **)&f->summary.c_lo,
+                                     (void **)&f->summary.c_hi,
+                                     (void **)&f->completeness,
+                                     (void **)&m->attention.high,
+                                     (void **)&m->attention.low,
+                                     (void **)&m->attention.log_decay,
+                                     (void **)&m->attention.decay_high,
+                                     (void **)&m->attention.decay_low,
+                                     (void **)&m->tokens,
+                                     (void **)&m->pieces.id,
+                                     (void **)&m->pieces.end,
                                      (void **)&m->pieces.bytes};
     return arrays[which];
 }
@@ -39,6 +49,9 @@ static int count_elements(size_t *out, const struct result *r, const struct resu
     *out = dimensions & PAIRS ? 2 : 1;
     return (dimensions & BY_HEAD && (size_multiply(out, *out, m->attention.layers) ||
                                      size_multiply(out, *out, m->attention.heads))) ||
+                   (dimensions & BY_RECURRENCE &&
+                    (size_multiply(out, *out, m->attention.layers) ||
+                     size_multiply(out, *out, m->attention.recurrence_heads))) ||
                    (dimensions & BY_SEGMENT && size_multiply(out, *out, m->segments)) ||
                    (dimensions & BY_TOKEN && size_multiply(out, *out, m->fields[0].target)) ||
                    (dimensions & BY_PIECE && size_multiply(out, *out, m->pieces.count)) ||
@@ -66,8 +79,8 @@ static int read_data(FILE *out, void *context, struct error *e)
         return -1;
     const hid_t real = H5T_NATIVE_DOUBLE, word = H5T_NATIVE_UINT64, byte = H5T_NATIVE_UINT8,
                 id = H5T_NATIVE_INT32,
-                types[DATASETS] = {real, real, byte, word, real, real, real, real,
-                                   real, word, word, id,   id,   word, byte};
+                types[DATASETS] = {real, real, byte, word, real, real, real, real, real,
+                                   word, word, real, word, word, id,   id,   word, byte};
     for (size_t i = 0; i < d->group_count; i++)
         for (int k = 0; k < DATASETS; k++) {
             const struct result_group *g = &d->groups[i];

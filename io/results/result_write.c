@@ -123,8 +123,21 @@ static int write_attention(struct writer *w, hid_t group, const struct result *r
                                  (struct dataset){"attention", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE,
                                                   a->mass, a->layers, a->heads, a->positions}))
         return -1;
+    if (a->log_decay &&
+        write_dataset(w, group,
+                      (struct dataset){"log_decay", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, a->log_decay,
+                                       0, a->layers, a->recurrence_heads}))
+        return -1;
     if (!r->shards || !a->high)
         return 0;
+    if (a->recurrence_heads &&
+        (write_dataset(w, group,
+                       (struct dataset){"log_decay_high", H5T_STD_U64LE, H5T_NATIVE_UINT64,
+                                        a->decay_high, 0, a->layers, a->recurrence_heads}) ||
+         write_dataset(w, group,
+                       (struct dataset){"log_decay_low", H5T_STD_U64LE, H5T_NATIVE_UINT64,
+                                        a->decay_low, 0, a->layers, a->recurrence_heads})))
+        return -1;
     return write_dataset(w, group,
                          (struct dataset){"attention_high", H5T_STD_U64LE, H5T_NATIVE_UINT64,
                                           a->high, a->layers, a->heads, a->positions}) ||

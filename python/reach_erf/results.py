@@ -135,6 +135,8 @@ class Model(Field):
     others: list[Field] = dataclasses.field(default_factory=list)
     attention: np.ndarray | None = None
     """[layers, heads, L-1] mean attention by distance, of runs with --attention."""
+    log_decay: np.ndarray | None = None
+    """[layers, heads] mean log decay of recurrences in nats per token, NaN in other layers, of runs with --attention."""
     tokens: np.ndarray | None = None
     """[segments, L] token ids; None in results of before they were kept."""
     pieces: dict[int, bytes] = dataclasses.field(default_factory=dict)
@@ -325,7 +327,7 @@ def _read_model(group: h5py.Group) -> Model:
     if tokens is not None and tokens.shape != (len(main["norm"]), main["target"]):
         raise ReachError(f"{group.file.filename}: {group.name}/tokens has the shape {list(tokens.shape)} "
                          f"(expected {[len(main['norm']), main['target']]})")
-    return Model(**main, others=others, attention=_array(group, "attention"), tokens=tokens, pieces=_read_pieces(group))
+    return Model(**main, others=others, attention=_array(group, "attention"), log_decay=_array(group, "log_decay"), tokens=tokens, pieces=_read_pieces(group))
 
 
 def read_erf(path: Path) -> Result:

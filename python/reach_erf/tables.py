@@ -22,8 +22,8 @@ COLUMNS = {  # by make outputs
     "summary": """model segments:w excluded:w length:w threshold:r erf:w erf_lo:w erf_hi:w
         saturated:w erf_q10:w erf_median:w erf_q90:w sink_share:r erf_without_sink:w mean_logprob:r
         ppl:r target:w layer:w attribution growth:r? growth_lo:r? growth_hi:r?""",
-    "attention": """model layer:w head:w epsilon attention_erf:w trf:d? trf_length:w? verdict
-        segments:w excluded:w""",
+    "attention": """model layer:w head:w epsilon attention_erf:w? trf:d? trf_length:w? verdict
+        segments:w excluded:w mixer log_decay:r? decay_tokens:r?""",
     "validation": """model change tokens:w tests:w nll_change:r nll_change_lo:r? nll_change_hi:r?
         size:r size_lo:r? size_hi:r? gradient:r within:r enough:w enough_lo:w? enough_hi:w?
         enough_gradient:r correlation:r? correlation_lo:r? correlation_hi:r? octaves:r?

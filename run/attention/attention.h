@@ -3,6 +3,7 @@
 #ifndef REACH_RUN_ATTENTION_ATTENTION_H
 #define REACH_RUN_ATTENTION_ATTENTION_H
 
+#include "analyze/attribution.h"
 #include "io/results/result.h"
 #include "model/decoder.h"
 #include "run/measurement.h"
@@ -10,15 +11,29 @@
 /* measure.c: `reach erf --attention`. */
 extern const struct measurement attention_measurement;
 
-/* sums.c. Layers times heads times distances. */
+/* mixers.c. What mixes the rows of a layer: attention, with its name in attention.csv (NULL: none;
+ * empty: in a result of before they were named), and others. */
+struct mixers {
+    const char *attention;
+    int convolves, recurs;
+};
+/* All layers' as text, names with commas, of several in a layer with +. Caller frees; NULL when
+ * memory runs out. */
+char *mixers_text(const struct decoder *d);
+/* Those of a layer, from 0, by a->mixers; -1 if that is not such a text of its layers. */
+int mixers_of(struct mixers *out, const struct result_attention *a, size_t layer) MUST_USE;
+
+/* sums.c. Layers times heads times distances, and layers times heads of recurrences. */
 size_t attention_words(const struct result_attention *a);
-/* Adds one segment's mass, shares from 0 to 1 (up to rounding), if all its numbers are finite. */
-void attention_add(struct result_attention *a, const double *mass);
+/* Adds one segment's mass, shares from 0 to 1 (up to rounding), and minus log decays, from 0 to
+ * 2^16, if all its numbers are finite. */
+void attention_add(struct result_attention *a, const double *mass, const double *decay);
 /* Adds the sums of another part of the same run. */
 void attention_join(struct result_attention *a, const struct result_attention *part);
 /* Restores the sums from a journal. -1 if they are not of this model. */
 int attention_resume(struct result_model *m, const struct journal_attention *kept);
-/* Computes means and attention ERFs from the sums; the other members of the rows stay empty. */
+/* Computes means, attention ERFs and log decays from the sums; the other members of the rows stay
+ * empty. */
 int attention_reduce(const struct result *r, struct result_model *m, struct error *e) MUST_USE;
 
 /* theory.c: the TRFs of all rows, from the biases of the model, or from the text in a shard. */

@@ -19,6 +19,9 @@ static int room(const struct measured *m, struct journal_sizes *most, struct err
     a->layers = (size_t)m->decoder->layers;
     a->heads = (size_t)m->decoder->heads;
     a->positions = m->positions;
+    a->recurrence_heads = (size_t)decoder_recurrence_heads(m->decoder);
+    if (!(a->mixers = mixers_text(m->decoder)))
+        return fail_memory(e, 16 * (double)a->layers, "the layers");
     if (result_attention_room(a, e) != 0)
         return -1;
     most->words = attention_words(a) > most->words ? attention_words(a) : most->words;
@@ -77,17 +80,19 @@ static int measure_all(const struct measured *m, struct engine *g, double *mass,
 {
     struct result_attention *a = &m->out->attention;
     size_t most = (size_t)engine_plan(g)->batch, length = m->positions + 1,
-           count = attention_words(a);
+           decays = a->layers * a->recurrence_heads, count = attention_words(a) - decays;
+    double *decay = mass + most * count;
     double saved = progress_seconds(m->progress);
 
     while (a->measured < m->segments->count) {
         size_t left = m->segments->count - a->measured, now = left < most ? left : most;
 
-        if (engine_attention(g, mass, m->segments->ids + a->measured * length, (int)now, e) != 0 ||
+        if (engine_attention(g, mass, decay, m->segments->ids + a->measured * length, (int)now,
+                             e) != 0 ||
             tensors_unchanged(m->decoder->tensors, e) != 0)
             return -1;
         for (size_t i = 0; i < now; i++)
-            attention_add(a, mass + i * count);
+            attention_add(a, mass + i * count, decay + i * decays);
         progress_step_of(m->progress, now, m->cost, m->argument->name);
         if (interrupt_wanted() || progress_seconds(m->progress) - saved > saved_every ||
             left == now) {

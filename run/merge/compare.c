@@ -52,7 +52,9 @@ static int compare_models(const struct shard *a, const struct shard *b,
             compare_attributes(b, a, x->name, g, f, e) != 0)
             return -1;
         if (f->target != g->target || f->layer != g->layer ||
-            x->attention.layers != y->attention.layers || x->attention.heads != y->attention.heads)
+            x->attention.layers != y->attention.layers ||
+            x->attention.heads != y->attention.heads ||
+            x->attention.recurrence_heads != y->attention.recurrence_heads)
             return fail(e,
                         "%s: holds other targets, layers or attention of %s than %s (expected "
                         "shards of one run)",

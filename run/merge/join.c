@@ -147,7 +147,9 @@ static int join_attention(struct result_model *out, const struct shard *s,
     if (!a->theory && !a->layers)
         return 0;
     if (!a->high || !a->low || a->layers != out->attention.layers ||
-        a->heads != out->attention.heads)
+        a->heads != out->attention.heads ||
+        a->recurrence_heads != out->attention.recurrence_heads ||
+        (a->recurrence_heads && (!a->decay_high || !a->decay_low)))
         return fail(e, "%s: %s lacks the attention of its %zu layers and %zu heads", s->path,
                     m->name, m->layers, m->heads);
     if (a->measured > m->segments || a->used > a->measured)

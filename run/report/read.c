@@ -14,10 +14,24 @@
 
 /* ---- attention ---- */
 
-enum { MODEL, LAYER, HEAD, EPSILON, ERF, TRF, TRF_LENGTH, VERDICT, SEGMENTS, EXCLUDED, COLUMNS };
-static const char *const names[COLUMNS] = {"model",         "layer",   "head",       "epsilon",
-                                           "attention_erf", "trf",     "trf_length", "verdict",
-                                           "segments",      "excluded"};
+/* The last one is in results with `mixers`. */
+enum {
+    MODEL,
+    LAYER,
+    HEAD,
+    EPSILON,
+    ERF,
+    TRF,
+    TRF_LENGTH,
+    VERDICT,
+    SEGMENTS,
+    EXCLUDED,
+    MIXER,
+    COLUMNS
+};
+static const char *const names[COLUMNS] = {"model",         "layer",    "head",       "epsilon",
+                                           "attention_erf", "trf",      "trf_length", "verdict",
+                                           "segments",      "excluded", "mixer"};
 
 static int whole(const struct csv_table *t, size_t row, int column, size_t *out)
 {
@@ -29,77 +43,138 @@ static int whole(const struct csv_table *t, size_t row, int column, size_t *out)
     return errno == 0 && *end == 0 && (!*text || isdigit((unsigned char)*text)) ? 0 : -1;
 }
 
-/* The expected key of a model's row number i, and its values. */
-static int read_row(struct result *r, struct result_model *m, const struct csv_table *t,
-                    const int *column, size_t row, size_t i, const char *path, struct error *e)
+enum { HEADS_MOST = 1 << 22 }; /* of all layers, by thresholds: a damaged file could name more */
+
+/* Rows of a table as they are read. */
+struct reader {
+    struct result *r;
+    const struct csv_table *t;
+    const char *path;
+    int column[COLUMNS];
+    size_t row;
+};
+
+/* The next row's key must be this one: the rows of a model are in the order of layers, mixers,
+ * heads and, from the highest, thresholds. Sets the members that all mixers' rows have. */
+static int expect_row(struct reader *x, struct result_model *m, size_t layer, size_t head, size_t q,
+                      const char *mixer, struct error *e)
 {
     struct result_attention *a = &m->attention;
-    size_t head = i / r->threshold_count, q = r->threshold_count - 1 - i % r->threshold_count,
-           at_layer, at_head, excluded;
-    struct attention_row *to = &a->rows[head * r->threshold_count + q];
-    const char *const *cell = (const char *const *)&t->cell[row * t->columns];
+    const struct csv_table *t = x->t;
+    const char *const *cell = (const char *const *)&t->cell[x->row * t->columns];
+    size_t at_layer, at_head, excluded;
     char epsilon[32];
 
-    if (strcmp(cell[column[MODEL]], m->name) != 0 || whole(t, row, column[LAYER], &at_layer) != 0 ||
-        at_layer != head / m->heads + 1 || whole(t, row, column[HEAD], &at_head) != 0 ||
-        at_head != head % m->heads + 1 ||
-        strcmp(cell[column[EPSILON]], result_epsilon(epsilon, r->thresholds[q])) != 0)
+    if (x->row == t->rows)
+        return fail(e,
+                    "%s: row %zu is missing, of %s (expected the table of the same run as erf.h5)",
+                    x->path, t->rows + 1, m->name);
+    if (strcmp(cell[x->column[MODEL]], m->name) != 0 ||
+        whole(t, x->row, x->column[LAYER], &at_layer) != 0 || at_layer != layer + 1 ||
+        whole(t, x->row, x->column[HEAD], &at_head) != 0 || at_head != head + 1 ||
+        strcmp(cell[x->column[EPSILON]], result_epsilon(epsilon, x->r->thresholds[q])) != 0 ||
+        (a->mixers && strcmp(cell[x->column[MIXER]], mixer) != 0))
         return fail(e,
                     "%s: row %zu is not of %s, layer %zu, head %zu (expected the table of the same "
                     "run as erf.h5)",
-                    path, row + 1, m->name, head / m->heads + 1, head % m->heads + 1);
-    if (whole(t, row, column[ERF], &to->erf) != 0 ||
-        whole(t, row, column[TRF_LENGTH], &to->trf_length) != 0 ||
-        whole(t, row, column[SEGMENTS], &a->measured) != 0 ||
-        whole(t, row, column[EXCLUDED], &excluded) != 0 || excluded > a->measured)
+                    x->path, x->row + 1, m->name, layer + 1, head + 1);
+    if (whole(t, x->row, x->column[SEGMENTS], &a->measured) != 0 ||
+        whole(t, x->row, x->column[EXCLUDED], &excluded) != 0 || excluded > a->measured)
         return fail(e,
-                    "%s: row %zu: attention_erf, trf_length, segments or excluded is not a count "
-                    "(expected the table of the "
+                    "%s: row %zu: segments or excluded is not a count (expected the table of the "
                     "same run as erf.h5)",
-                    path, row + 1);
-    snprintf(to->trf, sizeof to->trf, "%s", cell[column[TRF]]);
-    to->verdict = cell[column[VERDICT]];
+                    x->path, x->row + 1);
     a->used = a->measured - excluded;
     return 0;
 }
 
-/* The rows of a model are in the order of layers, heads and, from the highest, thresholds. */
-static int read_model(struct result *r, struct result_model *m, const struct csv_table *t,
-                      const int *column, size_t *row, const char *path, struct error *e)
+/* The rows of a head that attends. */
+static int read_head(struct reader *x, struct result_model *m, size_t layer, size_t head,
+                     const char *mixer, struct error *e)
+{
+    for (size_t q = x->r->threshold_count; q-- > 0; x->row++) {
+        struct attention_row *to = attention_row(x->r, m, layer, head, q);
+        const char *const *cell = (const char *const *)&x->t->cell[x->row * x->t->columns];
+
+        if (expect_row(x, m, layer, head, q, mixer, e) != 0)
+            return -1;
+        if (whole(x->t, x->row, x->column[ERF], &to->erf) != 0 ||
+            whole(x->t, x->row, x->column[TRF_LENGTH], &to->trf_length) != 0)
+            return fail(e,
+                        "%s: row %zu: attention_erf or trf_length is not a count (expected the "
+                        "table of the same run as erf.h5)",
+                        x->path, x->row + 1);
+        snprintf(to->trf, sizeof to->trf, "%s", cell[x->column[TRF]]);
+        to->verdict = cell[x->column[VERDICT]];
+    }
+    return 0;
+}
+
+/* The rows of a head of another mixer: its numbers are in erf.h5. */
+static int skip_head(struct reader *x, struct result_model *m, size_t layer, size_t head,
+                     const char *mixer, struct error *e)
+{
+    for (size_t q = x->r->threshold_count; q-- > 0; x->row++)
+        if (expect_row(x, m, layer, head, q, mixer, e) != 0)
+            return -1;
+    return 0;
+}
+
+static int read_layer(struct reader *x, struct result_model *m, size_t layer, struct error *e)
+{
+    struct result_attention *a = &m->attention;
+    struct mixers mixers;
+
+    if (mixers_of(&mixers, a, layer) != 0 || (a->mixers && x->column[MIXER] < 0) ||
+        (mixers.recurs && !a->log_decay))
+        return fail(e,
+                    "%s: does not fit the mixers of %s in erf.h5 (expected the table of its run)",
+                    x->path, m->name);
+    for (size_t h = 0; mixers.attention && h < a->heads; h++)
+        if (read_head(x, m, layer, h, mixers.attention, e) != 0)
+            return -1;
+    for (size_t h = 0; mixers.recurs && h < a->recurrence_heads; h++)
+        if (skip_head(x, m, layer, h, "recurrence", e) != 0)
+            return -1;
+    return mixers.convolves ? skip_head(x, m, layer, 0, "convolution", e) : 0;
+}
+
+static int read_model(struct reader *x, struct result_model *m, struct error *e)
 {
     struct result_attention *a = &m->attention;
     size_t count;
 
-    if (size_multiply(&count, m->layers, m->heads) != 0 ||
-        size_multiply(&count, count, r->threshold_count) != 0 || count > t->rows - *row)
-        return fail(e,
-                    "%s: row %zu is missing, of %s (expected the table of the same run as erf.h5)",
-                    path, t->rows + 1, m->name);
+    if (a->layers && a->layers != m->layers)
+        return fail(e, "%s: log_decay of %s is of %zu layers in erf.h5 (expected %zu)", x->path,
+                    m->name, a->layers, m->layers);
     a->layers = m->layers;
     a->heads = m->heads;
-    a->positions = r->length - 1;
+    a->positions = x->r->length - 1;
+    if (size_multiply(&count, m->layers, m->heads) != 0 ||
+        size_multiply(&count, count, x->r->threshold_count) != 0 || count > HEADS_MOST)
+        return fail(e, "%s: %s has %zu layers of %zu heads (expected the table of its run)",
+                    x->path, m->name, m->layers, m->heads);
     if (!(a->rows = calloc(count, sizeof *a->rows)))
         return fail_memory(e, (double)count * sizeof *a->rows, "the attention of all heads");
-    for (size_t i = 0; i < count; i++, ++*row)
-        if (read_row(r, m, t, column, *row, i, path, e) != 0)
+    for (size_t l = 0; l < a->layers; l++)
+        if (read_layer(x, m, l, e) != 0)
             return -1;
-    return attention_correlate(r, m, e);
+    return attention_correlate(x->r, m, e);
 }
 
 static int read_table(struct report_source *s, const char *path, struct error *e)
 {
     struct csv_table *t = &s->attention;
-    int column[COLUMNS];
-    size_t row = 0;
+    struct reader x = {.r = &s->result, .t = t, .path = path};
 
     if (csv_read(path, t, e) != 0)
         return -1;
     for (int i = 0; i < COLUMNS; i++)
-        if ((column[i] = csv_column(t, names[i])) < 0)
+        if ((x.column[i] = csv_column(t, names[i])) < 0 && i != MIXER)
             return fail(e, "%s: has no column %s (expected attention.csv of `reach erf`)", path,
                         names[i]);
     for (size_t i = 0; i < s->result.model_count; i++)
-        if (read_model(&s->result, &s->result.models[i], t, column, &row, path, e) != 0)
+        if (read_model(&x, &s->result.models[i], e) != 0)
             return -1;
     return 0;
 }

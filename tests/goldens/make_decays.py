@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Write decays.csv: the mean log decay of each segment, layer and head of the cases with recurrences, as transformers computes it.
+
+What the modules give to their recurrence is recorded: of Mamba-2 the logarithms that segment_sum gets, of the delta rule its argument g.
+"""
+
+import contextlib
+import os
+import sys
+
+import numpy as np
+import torch
+import transformers
+
+from make_goldens import RefuseNarrow, Widen
+from recurrence_cases import RECURRENCE_CASES
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+@contextlib.contextmanager
+def recorded(module):
+    """A list that gets the sums [heads] of the log decays of each recurrence of the modeling module that runs."""
+    found, names = [], ("segment_sum", "torch_chunk_gated_delta_rule")
+    originals = {name: getattr(module, name) for name in names if hasattr(module, name)}
+
+    def segment_sum(logs):
+        if logs.ndim == 4:  # [1, heads, chunks, rows], zeros behind the text; not the sums of chunks
+            found.append(logs.sum((0, 2, 3)))
+        return originals["segment_sum"](logs)
+
+    def torch_chunk_gated_delta_rule(*args, **kwargs):
+        found.append(kwargs["g"].sum((0, 1)))  # [1, rows, heads]
+        return originals["torch_chunk_gated_delta_rule"](*args, **kwargs)
+
+    for name in originals:
+        setattr(module, name, {"segment_sum": segment_sum}.get(name, torch_chunk_gated_delta_rule))
+    try:
+        yield found
+    finally:
+        for name, original in originals.items():
+            setattr(module, name, original)
+
+
+def decays(case):
+    """[(segment, layer, head, mean log decay)], all from 1."""
+    folder, rows = os.path.join(HERE, case), []
+    torch.set_default_dtype(torch.float64)
+    try:
+        with Widen():
+            model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64, attn_implementation="eager", experts_implementation="eager").eval()
+        blocks = model.base_model.layers
+        layers = [i + 1 for i, block in enumerate(blocks) if any(name.endswith("A_log") for name, _ in block.named_parameters())]
+        for segment, ids in enumerate(torch.from_numpy(np.load(os.path.join(folder, "tokens.npy")).astype(np.int64))):
+            with recorded(sys.modules[type(model).__module__]) as found, torch.no_grad(), Widen(), RefuseNarrow():
+                model(input_ids=ids[None, :-1], use_cache=False)
+            assert len(found) == len(layers) > 0
+            rows += [(segment + 1, layer, head + 1, total / (len(ids) - 1))
+                     for layer, totals in zip(layers, found) for head, total in enumerate(totals.tolist())]
+    finally:
+        torch.set_default_dtype(torch.float32)
+    return rows
+
+
+def main():
+    with open(os.path.join(HERE, "decays.csv"), "w", encoding="ascii") as file:
+        print("case,segment,layer,head,log_decay", file=file)
+        for case in RECURRENCE_CASES:
+            for segment, layer, head, value in decays(case.name):
+                print(f"{case.name},{segment},{layer},{head},{value!r}", file=file)
+
+
+if __name__ == "__main__":
+    main()
