@@ -2,6 +2,7 @@
 #include "commands/erf.h"
 #include "commands/ppl.h"
 #include "commands/report.h"
+#include "analyze/attribution.h"
 #include "io/order.h"
 #include "page/escape.h"
 #include "page/report.h"
@@ -319,32 +320,63 @@ static int put_sentences(FILE *f, const struct result *r)
 }
 
 /* How far each model's heads attend. */
-static int put_attention(FILE *f, const struct result *r)
+static int put_attention(FILE *f, const struct result *r, const struct result_model *m)
 {
-    for (size_t i = 0; i < r->model_count; i++) {
-        const struct result_attention *a = &r->models[i].attention;
-        size_t count = a->rows ? a->layers * a->heads : 0, *erf = calloc(count + 1, sizeof *erf);
+    const struct result_attention *a = &m->attention;
+    size_t *erf = calloc(a->layers * a->heads + 1, sizeof *erf), count = 0;
 
-        if (!erf)
-            return -1;
-        for (size_t k = 0; k < count; k++)
-            erf[k] = a->rows[k * r->threshold_count + r->main_row].erf;
-        qsort(erf, count, sizeof *erf, order_sizes);
-        if (count) {
-            fputs("<p class=sentence>", f);
-            html_text(f, r->models[i].name);
-            fprintf(f,
-                    ": a head has a share of %.10g of its attention within the last %zu to %zu "
-                    "tokens, the median head within "
-                    "%zu.</p>\n",
-                    r->main_threshold, erf[0], erf[count - 1], erf[(count - 1) / 2]);
-        }
-        free(erf);
+    if (!erf)
+        return -1;
+    for (size_t k = 0; k < a->layers * a->heads; k++)
+        if (a->rows[k * r->threshold_count + r->main_row].erf) /* the layer attends */
+            erf[count++] = a->rows[k * r->threshold_count + r->main_row].erf;
+    qsort(erf, count, sizeof *erf, order_sizes);
+    if (count) {
+        fputs("<p class=sentence>", f);
+        html_text(f, m->name);
+        fprintf(f,
+                ": a head has a share of %.10g of its attention within the last %zu to %zu "
+                "tokens, the median head within "
+                "%zu.</p>\n",
+                r->main_threshold, erf[0], erf[count - 1], erf[(count - 1) / 2]);
     }
+    free(erf);
+    return 0;
+}
+
+/* How fast the states of each model's recurrences decay. */
+static int put_decays(FILE *f, const struct result *r, const struct result_model *m)
+{
+    const struct result_attention *a = &m->attention;
+    double *tokens = calloc(a->layers * a->recurrence_heads + 1, sizeof *tokens);
+    size_t count = 0;
+    char epsilon[32];
+
+    if (!tokens)
+        return -1;
+    result_epsilon(epsilon, r->main_threshold);
+    for (size_t k = 0; k < a->layers * a->recurrence_heads; k++)
+        if (a->log_decay[k] <= 0)
+            tokens[count++] = decay_tokens(strtod(epsilon, NULL), a->log_decay[k]);
+    qsort(tokens, count, sizeof *tokens, order_numbers);
+    if (count) {
+        fputs("<p class=sentence>", f);
+        html_text(f, m->name);
+        fprintf(f,
+                ": by the mean of its log decays, the state of a recurrence falls to %s over %.0f "
+                "to %.0f tokens, that of the median head over %.0f.</p>\n",
+                epsilon, tokens[0], tokens[count - 1], tokens[(count - 1) / 2]);
+    }
+    free(tokens);
     return 0;
 }
 
 int report_tell_result(FILE *f, const struct result *r)
 {
-    return put_sentences(f, r) == 0 ? put_attention(f, r) : -1;
+    int rc = put_sentences(f, r);
+
+    for (size_t i = 0; i < r->model_count && rc == 0; i++)
+        if (r->models[i].attention.rows)
+            rc = put_attention(f, r, &r->models[i]) != 0 ? -1 : put_decays(f, r, &r->models[i]);
+    return rc;
 }

@@ -1,15 +1,17 @@
 /* Attention fields of heads: with their theoretical ones, and as a map of layers and heads. */
 #include "plots/result.h"
 
+#include "analyze/attribution.h"
 #include "plots/layout.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct heads_figure {
     const struct result *result;
-    double low, high; /* fields of all heads, in tokens */
+    double low, high; /* of all numbers that are drawn, in tokens */
     int layers; /* of the model with the most */
     int is_map;
 };
@@ -22,6 +24,38 @@ static const struct attention_row *row_of(const struct result *r, const struct r
                 .rows[(layer * m->attention.heads + head) * r->threshold_count + r->main_row];
 }
 
+/* Tokens over which a head of a recurrence falls to epsilon; 0: there is none, or it does not fall.
+ */
+static double decay_of(const struct result *r, const struct result_model *m, size_t layer,
+                       size_t head)
+{
+    const struct result_attention *a = &m->attention;
+    double tokens = head < a->recurrence_heads
+                        ? decay_tokens(1 - r->main_threshold,
+                                       a->log_decay[layer * a->recurrence_heads + head])
+                        : 0;
+
+    return isfinite(tokens) ? tokens : 0;
+}
+
+/* Columns of a model's panel. */
+static size_t heads_of(const struct result_model *m)
+{
+    const struct result_attention *a = &m->attention;
+
+    return a->heads > a->recurrence_heads ? a->heads : a->recurrence_heads;
+}
+
+/* 1 if it has recurrences. */
+static int recurs(const struct result *r)
+{
+    size_t heads = 0;
+
+    for (size_t i = 0; i < r->model_count; i++)
+        heads += r->models[i].attention.recurrence_heads;
+    return heads > 0;
+}
+
 /* As many panels side by side as make the picture about square; they share their axes if the models
  * have the same layers and heads. */
 static struct layout lay_out(const struct result *r, double high)
@@ -31,7 +65,7 @@ static struct layout lay_out(const struct result *r, double high)
 
     for (size_t i = 1; i < count; i++)
         grid &= r->models[i].attention.layers == r->models[0].attention.layers &&
-                r->models[i].attention.heads == r->models[0].attention.heads;
+                heads_of(&r->models[i]) == heads_of(&r->models[0]);
     size_t columns = count <= 3 ? count : (size_t)ceil(sqrt(1.6 * (double)count));
 
     return (struct layout){.panels = count,
@@ -55,7 +89,14 @@ static int has_bars(const struct result *r, const struct result_model *m)
     return 0;
 }
 
-/* Points x, attention ERF, layer: a head's layers side by side. Bars: one per head and value. */
+/* Where the point of a layer is: a head's layers are side by side. */
+static double beside(size_t layers, size_t layer, size_t head)
+{
+    return (double)head + 1 +
+           (layers > 1 ? 0.56 * ((double)layer / ((double)layers - 1) - 0.5) : 0);
+}
+
+/* Points x, attention ERF, layer, and the same of states. Bars: one per head and value. */
 static void write_data(FILE *f, const struct result *r, const struct result_model *m, size_t number)
 {
     size_t layers = m->attention.layers, heads = m->attention.heads;
@@ -64,10 +105,13 @@ static void write_data(FILE *f, const struct result *r, const struct result_mode
     for (size_t h = 0; h < heads; h++)
         for (size_t l = 0; l < layers; l++)
             if (row_of(r, m, l, h)->erf > 0)
-                fprintf(f, "%.4f %zu %zu\n",
-                        (double)h + 1 +
-                            (layers > 1 ? 0.56 * ((double)l / ((double)layers - 1) - 0.5) : 0),
-                        row_of(r, m, l, h)->erf, l + 1);
+                fprintf(f, "%.4f %zu %zu\n", beside(layers, l, h), row_of(r, m, l, h)->erf, l + 1);
+    if (m->attention.recurrence_heads)
+        fprintf(f, "EOD\n$states%zu << EOD\n", number);
+    for (size_t h = 0; h < m->attention.recurrence_heads; h++)
+        for (size_t l = 0; l < layers; l++)
+            if (decay_of(r, m, l, h) > 0)
+                fprintf(f, "%.4f %.6g %zu\n", beside(layers, l, h), decay_of(r, m, l, h), l + 1);
     fprintf(f, "EOD\n$fields%zu << EOD\n", number);
     for (size_t h = 0; h < heads; h++)
         for (size_t l = 0; l < layers; l++) {
@@ -88,7 +132,7 @@ static void write_points(struct script *s, const struct layout *l, const struct 
                          size_t i)
 {
     const struct result_model *m = &u->result->models[i];
-    int layers = (int)m->attention.layers, heads = (int)m->attention.heads;
+    int layers = (int)m->attention.layers, heads = (int)heads_of(m);
     struct axis colours = axis_linear('c', 1, u->layers > 1 ? u->layers : 2,
                                       layout_scale_height(l));
     double apart = 0.56 * l->across / (heads + 0.2) / layers,
@@ -117,8 +161,13 @@ static void write_points(struct script *s, const struct layout *l, const struct 
         f,
         "$heads%zu using 1:2 with points pt 7 ps %.2f*mark lc rgb \"#FFFFFF\" notitle, \\\n     ",
         i + 1, size + 0.2);
-    fprintf(f, "$heads%zu using 1:2:3 with points pt 7 ps %.2f*mark lc palette notitle\n", i + 1,
+    fprintf(f, "$heads%zu using 1:2:3 with points pt 7 ps %.2f*mark lc palette notitle", i + 1,
             size);
+    if (m->attention.recurrence_heads)
+        fprintf(
+            f, ", \\\n     $states%zu using 1:2:3 with points pt 9 ps %.2f*mark lc palette notitle",
+            i + 1, size + 0.2);
+    fputs("\n", f);
 }
 
 /* ---- the map ---- */
@@ -132,7 +181,7 @@ static void write_numbers(FILE *f, const struct layout *l, const struct heads_fi
     char widest[32];
 
     snprintf(widest, sizeof widest, "%.0f", u->high);
-    if (l->across < (text_width(widest) + NUMBER_ROOM) * (double)m->attention.heads ||
+    if (l->across < (text_width(widest) + NUMBER_ROOM) * (double)heads_of(m) ||
         l->down < NUMBER_HIGH * (double)m->attention.layers)
         return;
     for (int light = 0; light < 2; light++)
@@ -147,7 +196,7 @@ static void write_map(struct script *s, const struct layout *l, const struct hea
                       size_t i)
 {
     const struct result_model *m = &u->result->models[i];
-    size_t layers = m->attention.layers, heads = m->attention.heads;
+    size_t layers = m->attention.layers, heads = heads_of(m);
     struct axis colours = axis_logarithmic('c', u->low, u->high > u->low ? u->high : 2 * u->low,
                                            l->down);
     struct axis rows = axis_linear('y', 0.5, (double)layers + 0.5, l->down);
@@ -156,11 +205,14 @@ static void write_map(struct script *s, const struct layout *l, const struct hea
     fprintf(f, "$map%zu << EOD\n", i + 1);
     for (size_t layer = 0; layer < layers; layer++)
         for (size_t head = 0; head < heads; head++) {
-            size_t field = row_of(u->result, m, layer, head)->erf;
+            double field = head < m->attention.heads
+                               ? (double)row_of(u->result, m, layer, head)->erf
+                               : 0;
             const char *behind = head + 1 < heads ? " " : "\n";
 
-            if (field)
-                fprintf(f, "%zu%s", field, behind);
+            field = field > 0 ? field : decay_of(u->result, m, layer, head);
+            if (field > 0)
+                fprintf(f, "%.6g%s", field, behind);
             else
                 fprintf(f, "NaN%s", behind);
         }
@@ -189,7 +241,7 @@ static int write_heads(struct script *s, const void *figure, struct error *e)
     const struct result *r = u->result;
     char **headings = calloc(r->model_count, sizeof *headings);
     struct layout l = lay_out(r, 430);
-    char epsilon[32], title[160];
+    char epsilon[32], title[320];
     int rc = 0, bars = 0;
 
     if (!headings)
@@ -203,6 +255,11 @@ static int write_heads(struct script *s, const void *figure, struct error *e)
                  : "Window that holds more than 1 \xe2\x88\x92 %s of a head's attention "
                    "(points) and of the first L \xe2\x88\x92 1 terms of exp(bias) (bars)",
              epsilon);
+    if (recurs(r))
+        snprintf(title + strlen(title), sizeof title - strlen(title),
+                 u->is_map ? "; of a recurrence, tokens over which its state falls to %s"
+                           : "; triangles: tokens over which a recurrence's state falls to %s",
+                 epsilon);
     for (size_t i = 0; rc == 0 && i < r->model_count; i++)
         if (asprintf(&headings[i], "%s%s", r->models[i].name,
                      u->is_map || !bars || has_bars(r, &r->models[i]) ? "" : " (no TRF)") < 0) {
@@ -217,11 +274,12 @@ static int write_heads(struct script *s, const void *figure, struct error *e)
         layout_panel(&l, s, i);
         if (i == 0)
             layout_scale(&l, s, l.columns - 1,
-                         u->is_map ? "\"attention field (tokens)\""
-                                   : "\"layer, from left to right\"");
+                         !u->is_map  ? "\"layer, from left to right\""
+                         : recurs(r) ? "\"tokens\""
+                                     : "\"attention field (tokens)\"");
         if (i % l.columns == 0)
             layout_ylabel(&l, s, i, u->is_map ? "\"layer\"" : "\"tokens\"");
-        struct axis x = axis_linear('x', 0.5, (double)r->models[i].attention.heads + 0.5, l.across);
+        struct axis x = axis_linear('x', 0.5, (double)heads_of(&r->models[i]) + 0.5, l.across);
         x.whole = 1;
         x.bare = l.grid && !layout_is_lowest(&l, i);
         ticks_round(s, &x, 0);
@@ -236,6 +294,12 @@ static int write_heads(struct script *s, const void *figure, struct error *e)
     return rc;
 }
 
+static void extend(struct heads_figure *u, double tokens)
+{
+    if (tokens > 0)
+        u->low = fmin(u->low, tokens), u->high = fmax(u->high, tokens);
+}
+
 static int draw(const struct figure_place *to, const struct result *r, int is_map, struct error *e)
 {
     struct heads_figure figure = {r, INFINITY, 0, 1, is_map};
@@ -247,13 +311,13 @@ static int draw(const struct figure_place *to, const struct result *r, int is_ma
         for (size_t h = 0; h < a->layers * a->heads; h++) {
             const struct attention_row *row = row_of(r, &r->models[i], 0,
                                                      h); /* heads of all layers are consecutive */
-            size_t fields[2] = {row->erf, is_map ? 0 : row->trf_length};
 
-            for (int k = 0; k < 2; k++)
-                if (fields[k] > 0)
-                    figure.low = fmin(figure.low, (double)fields[k]),
-                    figure.high = fmax(figure.high, (double)fields[k]);
+            extend(&figure, (double)row->erf);
+            extend(&figure, is_map ? 0 : (double)row->trf_length);
         }
+        for (size_t h = 0; h < a->layers * a->recurrence_heads; h++)
+            extend(&figure,
+                   decay_of(r, &r->models[i], h / a->recurrence_heads, h % a->recurrence_heads));
     }
     if (!isfinite(figure.low))
         return fail(e, "%s: no attention to draw", to->folder);

@@ -4,8 +4,9 @@
 #include "plots/result.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { LARGEST = 1 << 14 }; /* layer and head */
+enum { LARGEST = 1 << 14, CELLS_MOST = 1 << 20 }; /* layer and head; all heads */
 
 struct row {
     struct plot_row at;
@@ -23,31 +24,73 @@ static const struct plot_column column[] = {
 static const struct plot_columns columns =
     PLOT_COLUMNS(REPORT_ATTENTION, "attention.csv of `reach erf --attention`", column, row, NULL);
 
+/* Columns of a table; -1 in one of before mixers were named. */
+struct mixer_columns {
+    int mixer, log_decay;
+};
+
+static struct mixer_columns mixer_columns(const struct row *row)
+{
+    return (struct mixer_columns){csv_column(&row->at.from->table, "mixer"),
+                                  csv_column(&row->at.from->table, "log_decay")};
+}
+
+static int recurs(const struct row *row, struct mixer_columns at)
+{
+    return at.mixer >= 0 && at.log_decay >= 0 &&
+           strcmp(report_cell(row->at.from, row->at.number - 1, at.mixer), "recurrence") == 0;
+}
+
+/* The layers and heads of the rows, and memory for them. */
+static int add_room(struct plot_run *r, struct result_attention *out, const struct row *rows,
+                    size_t count, struct mixer_columns at, struct error *e)
+{
+    size_t cells;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t *heads = recurs(&rows[i], at) ? &out->recurrence_heads : &out->heads;
+
+        out->layers = (size_t)fmax((double)out->layers, rows[i].layer);
+        *heads = (size_t)fmax((double)*heads, rows[i].head);
+    }
+    cells = out->layers * (out->heads > out->recurrence_heads ? out->heads : out->recurrence_heads);
+    if (cells > (at.mixer < 0 ? count : CELLS_MOST))
+        return fail(e,
+                    "%s: has %zu rows of %s, and layers up to %zu of heads up to %zu (expected a "
+                    "row of each head)",
+                    rows->at.from->path, count, rows->model, out->layers, cells / out->layers);
+    out->rows = plot_new(r, cells, sizeof *out->rows, e);
+    out->log_decay = plot_new(r, cells, sizeof *out->log_decay, e);
+    if (!out->rows || !out->log_decay)
+        return -1;
+    for (size_t i = 0; i < cells; i++)
+        out->log_decay[i] = NAN;
+    return 0;
+}
+
 /* One model's rows [count] at the epsilon, as a result's model. */
 static int add_model(struct plot_run *r, struct result_attention *out, const struct row *rows,
                      size_t count, double epsilon, struct error *e)
 {
-    for (size_t i = 0; i < count; i++) {
-        out->layers = (size_t)fmax((double)out->layers, rows[i].layer);
-        out->heads = (size_t)fmax((double)out->heads, rows[i].head);
-    }
-    if (out->layers * out->heads > count)
-        return fail(e,
-                    "%s: has %zu rows of %s, and layers up to %zu of heads up to %zu (expected a "
-                    "row of each head)",
-                    rows->at.from->path, count, rows->model, out->layers, out->heads);
-    out->rows = plot_new(r, out->layers * out->heads, sizeof *out->rows, e);
-    if (!out->rows)
+    struct mixer_columns at = mixer_columns(rows);
+
+    if (add_room(r, out, rows, count, at, e) != 0)
         return -1;
     for (size_t i = 0; i < count; i++) {
         const struct row *row = &rows[i];
-        struct attention_row *at =
-            &out->rows[((size_t)row->layer - 1) * out->heads + (size_t)row->head - 1];
+        size_t layer = (size_t)row->layer - 1, head = (size_t)row->head - 1;
+        struct attention_row *to = &out->rows[layer * out->heads + head];
 
         if (row->epsilon != epsilon)
             continue;
-        at->erf = (size_t)row->attention_erf;
-        at->trf_length = (size_t)row->trf_length;
+        if (recurs(row, at)) {
+            if (report_number(row->at.from, row->at.number - 1, at.log_decay, -INFINITY, NAN,
+                              &out->log_decay[layer * out->recurrence_heads + head], e) != 0)
+                return -1;
+            continue;
+        }
+        to->erf = (size_t)row->attention_erf;
+        to->trf_length = (size_t)row->trf_length;
     }
     return 0;
 }
