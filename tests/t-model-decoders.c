@@ -159,6 +159,18 @@ static void test_override(void **state)
     decoder_close(d);
 }
 
+/* nanoGPT's block_size is what it was trained on; positions of others may be more. */
+static void test_train_length(void **state)
+{
+    (void)state;
+    struct decoder *d = open_decoder("tests/goldens/nanogpt/ckpt.pt");
+    assert_int_equal(d->train_length, 48);
+    decoder_close(d);
+    d = open_decoder("tests/goldens/gpt2");
+    assert_int_equal(d->train_length, 0);
+    decoder_close(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +180,7 @@ int main(void)
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_bos),
         cmocka_unit_test(test_override),
+        cmocka_unit_test(test_train_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

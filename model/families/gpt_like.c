@@ -30,6 +30,14 @@ static int finish_gpt2(struct decoder *d, struct error *e)
     return 0;
 }
 
+/* nanoGPT trains on segments of as many inputs as it has positions. */
+static int finish_nanogpt(struct decoder *d, struct error *e)
+{
+    (void)e;
+    d->train_length = d->position_limit;
+    return 0;
+}
+
 /* Scores without a factor, and windows in the layers that attention_types calls local. */
 static int name_layer(struct decoder *d, int l, const json_t *kind, long window, struct error *e)
 {
@@ -147,7 +155,8 @@ static const struct layout nanogpt = {
     .names = {GPT2_FRAME, .positions = "wpe", .fused = "attn.c_attn", .output = "attn.c_proj",
               .mlp_norm = "ln_2", .up = "mlp.c_fc", .down = "mlp.c_proj"},
     .learned = "block_size",
-    .tied = 1};
+    .tied = 1,
+    .finish = finish_nanogpt};
 static const struct layout gpt_neox = {
     LAYER_NORM("layer_norm_eps"),
     ACTIVATION("hidden_act", "gelu"),
