@@ -46,7 +46,8 @@ def _bytes(array: Array) -> np.ndarray:
     """The elements in row-major order, little-endian."""
     torch = torch_of(array)
     if torch:
-        return array.detach().cpu().contiguous().view(torch.uint8).numpy()
+        elements: np.ndarray = array.detach().cpu().contiguous().view(torch.uint8).numpy()
+        return elements
     swapped = array.dtype.byteorder == ">"
     return np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<")) if swapped else array).view(np.uint8)
 

@@ -85,7 +85,8 @@ class Field:
     def shares(self) -> np.ndarray:
         """Return the share of each position in the sum of its segment's norms, [segments used, L-1]."""
         norm = self.norm[self.status == USED].astype(np.float64)
-        return norm / norm.sum(axis=1, keepdims=True)
+        shares: np.ndarray = norm / norm.sum(axis=1, keepdims=True)
+        return shares
 
     def curve(self) -> np.ndarray:
         """Return c computed again from the norms: the mean of the shares, summed from each position on."""
@@ -100,7 +101,8 @@ class Field:
         weight = np.zeros((count, used))
         np.add.at(weight, (np.arange(count)[:, None], drawn), 1)
         curves = weight @ cumulative
-        return curves / curves[:, :1]
+        shares: np.ndarray = curves / curves[:, :1]
+        return shares
 
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the ends of the 95 % interval of c computed again from the norms."""
@@ -225,21 +227,24 @@ def _shown(found: Erf) -> str:
 
 
 def _cumulative(s: np.ndarray) -> np.ndarray:
-    c = np.cumsum(s[::-1])[::-1]
-    return c / c[0]
+    sums = np.cumsum(s[::-1])[::-1]
+    c: np.ndarray = sums / sums[0]
+    return c
 
 
 def _field(c: np.ndarray, q: float) -> np.ndarray:
     """The smallest number of most recent tokens with a share above q, of each curve [curves, positions]."""
     n = c.shape[1]
     above = c[:, ::-1] > q
-    return np.where(above.any(axis=1), above.argmax(axis=1) + 1, n)
+    field: np.ndarray = np.where(above.any(axis=1), above.argmax(axis=1) + 1, n)
+    return field
 
 
 def _quantile(values: np.ndarray, p: float) -> np.ndarray:
     """Inverse of the empirical distribution along the first axis: the smallest value with a share p of all at or below it."""
     rank = np.searchsorted(np.arange(1, len(values) + 1) / len(values), p)
-    return np.partition(values, rank, axis=0)[rank]
+    found: np.ndarray = np.partition(values, rank, axis=0)[rank]
+    return found
 
 
 def _draw(seed: int, count: int, used: int) -> np.ndarray:
@@ -351,7 +356,7 @@ def read_erf(path: Path) -> Result:
 
 
 Saved = Union[Result, Explanation, Perplexity, Theory, Fit, Bias]
-KINDS: tuple[type[TableOutcome], ...] = (Explanation, Perplexity, Theory, Fit, Bias)
+KINDS: tuple[type[Explanation] | type[Perplexity] | type[Theory] | type[Fit] | type[Bias], ...] = (Explanation, Perplexity, Theory, Fit, Bias)
 OF_ERF = ("curve.csv", "summary.csv", "attention.csv", "validation.csv")
 
 
@@ -359,7 +364,7 @@ def _files(kind: type[TableOutcome]) -> list[str]:
     return [f"{name}.csv" for name in kind.kinds if name != "per-token"]  # which is where its user puts it
 
 
-def _open(path: Path) -> Any:
+def _open(path: Path) -> Saved:
     if not path.is_dir():
         kind = next((kind for kind in KINDS if path.name in _files(kind)), None)
         if kind and path.is_file():
