@@ -16,7 +16,8 @@
 #   make help-lab     rates, memory plans, studies, real models (bench/bench.mk)
 #
 # Variables: CC, CFLAGS, LDFLAGS, OPTIMIZE (of the kernels), PREFIX, DESTDIR, PYTHON, werror=1,
-# asan=1 (AddressSanitizer and UBSan), tsan=1 (ThreadSanitizer; with clang), V=1 (show commands),
+# asan=1 (AddressSanitizer and UBSan; fuzz=1: with clang, what libFuzzer counts in too), tsan=1
+# (ThreadSanitizer; with clang), V=1 (show commands),
 # MPI_PKG (none: no reach-mpi)
 
 CC       ?= gcc
@@ -31,6 +32,7 @@ CFLAGS   ?=
 LDFLAGS  ?=
 CPPFLAGS ?=
 asan     ?= 0
+fuzz     ?= 0
 tsan     ?= 0
 werror   ?= 0
 V        ?= 0
@@ -39,6 +41,7 @@ VERSION := 0.3.0
 MACHINE := $(shell uname -m)
 X86     := $(filter x86_64 amd64,$(MACHINE))
 ASAN    := $(filter 1,$(asan))
+FUZZ    := $(filter 1,$(fuzz))
 TSAN    := $(filter 1,$(tsan))
 WERROR  := $(filter 1,$(werror))
 CLANG   := $(findstring clang,$(CC))
@@ -47,7 +50,7 @@ comma   := ,
 JOBS     = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # ---- where things go: one folder a configuration, so that none spoils another's objects ----
-CONFIG := $(notdir $(firstword $(CC)))$(ASAN:1=-asan)$(TSAN:1=-tsan)$(WERROR:1=-werror)
+CONFIG := $(notdir $(firstword $(CC)))$(ASAN:1=-asan)$(FUZZ:1=-fuzz)$(TSAN:1=-tsan)$(WERROR:1=-werror)
 BUILD  := build/$(CONFIG)
 Q      := $(if $(filter 1,$(V)),,@)
 
@@ -151,6 +154,8 @@ BASE_CFLAGS := -std=gnu11 $(if $(ASAN),-O1,-O2) -g1 $(WARNINGS) $(SANITIZE) -fop
 # lines) leaves out.
 LEVEL     =
 LEVEL_OF  = $(if $(ASAN),,$(1))
+# kernels read no input that is fuzzed, and run slowly when counted
+COUNTED   =
 LIBS     := $(HDF5_LIBS) -ljansson -lz -lzstd -llzma -lbz2 -lxxhash -ldnnl -lmpfi $(ARB_LIBS) \
   -lmpfr -lgmp -lyaml -lpcre2-8 -lutf8proc -ldl -lm
 
@@ -246,10 +251,12 @@ ifneq ($(filter aarch64 arm64,$(MACHINE)),)
 $(foreach r,f32 f64,$(BUILD)/kernels/reference/experts.$(r).o): LEVEL = $(call LEVEL_OF,-O2)
 endif
 $(BUILD)/tests/%.o: LEVEL = $(call LEVEL_OF,-O1)
+$(filter-out $(BUILD)/kernels/%,$(LIB_OBJ)): COUNTED = $(FUZZ:1=-fsanitize=fuzzer-no-link)
+$(BUILD)/tests/fuzz/%.o: COUNTED = $(FUZZ:1=-fsanitize=fuzzer-no-link)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D); printf '  CC   %s\n' $<
-	$(Q)$(CC) $(BASE_CFLAGS) $(LEVEL) $(HDF5_CFLAGS) -I$(BUILD) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(BASE_CFLAGS) $(LEVEL) $(COUNTED) $(HDF5_CFLAGS) -I$(BUILD) -MMD -MP -c $< -o $@
 
 # one of several objects of a source: its end, its flags, and what is said
 define variant

@@ -1,7 +1,9 @@
 # Tests, beside `make check`:
 #
-#   make check ONLY='NAMES'   programs (t-verb-erf, verb-erf), and all programs of a folder (model)
-#   make check-environments   kernels and verbs under OpenMP settings that grant fewer threads
+#   make check ONLY='NAMES'   programs (t-verb-erf, verb-erf), and all programs of a folder (model);
+#                             WITHOUT='NAMES': all but these
+#   make check-environments   kernels on other instruction sets, and with verbs under OpenMP settings
+#                             that grant fewer threads
 #   make check-python         the package in python/; PYTHON with numpy, h5py, torch, safetensors
 #   make check-pip            `pip install` of this tree into an environment of its own, by $(PYTHON)
 #                             with the distribution's numpy and h5py; a measurement, the notebook,
@@ -49,29 +51,26 @@ named    = $(or $(wildcard tests/$(1).c tests/t-$(1).c),\
   $(wildcard tests/t-$(subst /,-,$(1:/=))-*.c),\
   $(error ONLY: there is no test $(1) (expected a program of tests/t-*.c, or a folder)))
 ONLY    ?=
-CHOSEN  := $(if $(ONLY),\
-  $(patsubst %.c,$(BUILD)/%,$(sort $(foreach o,$(ONLY),$(call named,$(o))))),$(TESTS))
-# some once more, on other instruction sets and with fewer threads; under sanitizers our own kernels
-# without vectors alone, for oneDNN is not instrumented
-AGAIN    = $(if $(ASAN),REACH_ISA=generic:$(BUILD)/tests/t-kernels-cpu,\
-  $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,\
-  $(foreach t,kernels-sets kernels-mixers kernels-cpu model-goldens,$(v):$(BUILD)/tests/t-$(t))) \
-  OMP_THREAD_LIMIT=1:$(BUILD)/tests/t-kernels-cpu)
+WITHOUT ?=
+CHOSEN  := $(filter-out $(foreach o,$(WITHOUT),$(patsubst %.c,$(BUILD)/%,$(call named,$(o)))),\
+  $(if $(ONLY),\
+  $(patsubst %.c,$(BUILD)/%,$(sort $(foreach o,$(ONLY),$(call named,$(o))))),$(TESTS)))
 
 tests: $(CHOSEN) $(BUILD)/reach $(REACH_MPI:%=$(BUILD)/%) $(WRONG_LIBRARIES)
 
 check: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) probe tests
-	$(Q)REACH=$(BUILD)/reach TIMES=$(BUILD)/tests/times sh tests/run.sh $(CHOSEN) \
-	  $(if $(ONLY),,$(AGAIN))
+	$(Q)REACH=$(BUILD)/reach TIMES=$(BUILD)/tests/times sh tests/run.sh $(CHOSEN)
 
-# SETTINGS: of OpenMP, under each of which all of them run
+# SETTINGS: of the environment, under each of which these run once more: kernels and goldens on other
+# instruction sets, and with the verbs where OpenMP grants fewer threads
 VERB_TESTS := $(patsubst tests/t-%.c,%,$(filter tests/t-verb%,$(TEST_SRC)))
-SETTINGS   ?= OMP_THREAD_LIMIT=1 OMP_DYNAMIC=true
+SETTINGS   ?= REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2 OMP_THREAD_LIMIT=1 OMP_DYNAMIC=true
 check-environments: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) tests
 	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(foreach v,$(SETTINGS),\
-	  $(foreach t,kernels-sets kernels-mixers kernels-cpu model-goldens $(VERB_TESTS),$(v):$(BUILD)/tests/t-$(t)))
+	  $(foreach t,kernels-sets kernels-mixers kernels-cpu model-goldens \
+	  $(if $(filter OMP_%,$(v)),$(VERB_TESTS)),$(v):$(BUILD)/tests/t-$(t)))
 
 # ---- Python ----
 # None is a part of `check`, which needs no Python. Tests that want pandas are skipped, and say so,
@@ -146,10 +145,10 @@ tsan:
 # ---- fuzzing ----
 # FUZZ_JOBS targets of tests/fuzz/targets.h at a time. fuzz-short gives each for at most three
 # seconds the same inputs each time, for continuous integration: chance does not decide there. What
-# is found fails the run and lies in build/fuzz/found/TARGET; it goes to tests/fuzz/cases/TARGET
+# is found fails the run and lies in found/TARGET of the build; it goes to tests/fuzz/cases/TARGET
 # once it is put right. make check runs the targets on valid inputs and on these cases.
 FUZZ_SRC     := $(filter-out tests/fuzz/entry.c,$(wildcard tests/fuzz/*.c))
-FUZZ_BUILD   := $(dir $(BUILD))fuzz
+FUZZ_BUILD   := $(dir $(BUILD))clang-asan-fuzz$(WERROR:1=-werror)
 SECONDS_EACH ?= 600
 FUZZ_JOBS    ?= 1
 TARGET       ?= $(shell sed -n 's/^TARGET.\([a-z_]*\),.*/\1/p' tests/fuzz/targets.h)
@@ -162,8 +161,7 @@ $(BUILD)/fuzz: $(call object,tests/fuzz/entry.c $(FUZZ_SRC) $(TEST_HELP)) $(BUIL
 	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ -lcmocka $(LIBS)
 
 fuzz:
-	$(Q)$(MAKE) --no-print-directory $(JOBS) CC=clang asan=1 BUILD=$(FUZZ_BUILD) \
-	  CFLAGS='$(CFLAGS) -fsanitize=fuzzer-no-link' \
+	$(Q)$(MAKE) --no-print-directory $(JOBS) CC=clang asan=1 fuzz=1 \
 	  $(FUZZ_BUILD)/fuzz $(FUZZ_BUILD)/tests/t-tests-fuzz-cases
 	$(Q)rm -rf $(FUZZ_BUILD)/seeds
 	$(Q)$(FUZZ_BUILD)/tests/t-tests-fuzz-cases --seeds $(FUZZ_BUILD)/seeds

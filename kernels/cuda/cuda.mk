@@ -7,7 +7,8 @@
 #   make registers          registers and spills of each kernel against kernels/cuda/registers.txt;
 #                           registers-table writes it
 #   make check-cuda         the set's tests on the stand-in for a GPU, with twenty orders of its
-#                           threads (SEEDS) and its copies early: some twenty minutes
+#                           threads (SEEDS) and its copies early: some twenty minutes;
+#                           check-cuda-short: one order, without what launches its kernels again
 #   make check-ptx          the tests that want a GPU on the kernels as nvcc compiled them
 #   make check-cuda-races   accesses that no barrier, event or order of a stream keeps apart
 #   make cuda-without       the tests with each barrier, wait and bound taken out in turn: which

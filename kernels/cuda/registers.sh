@@ -33,9 +33,9 @@ if [ "$was" != "$version" ]; then
     echo "registers: this is nvcc $version and $table is of $was; nothing is compared"
     exit
 fi
-# only files that were compiled here and that the table has
-both=$(for file in $(sed 1d "$new" | cut -d ' ' -f 1 | sort -u); do
-    if grep -q "^$file " $table; then printf '%s|' "$file"; else echo "registers: $table has nothing of $file.cu" >&2; fi
+# only files that were compiled here, for the machines that they were compiled for, and that the table has
+both=$(sed 1d "$new" | cut -d ' ' -f 1,2 | sort -u | while read -r file machine; do
+    if grep -q "^$file $machine " $table; then printf '%s|' "$file $machine"; else echo "registers: $table has nothing of $file.cu for $machine" >&2; fi
 done)
 sed 1d $table | grep -E "^(${both%|}) " >"$new.was" || true
 sed 1d "$new" | grep -E "^(${both%|}) " >"$new.is" || true
