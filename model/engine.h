@@ -95,13 +95,23 @@ struct memory_plan {
     double attention_flops; /* those of attention among them, without pairs removed by a window or a
                                bias; a bias by distance is assumed to end where equal scores would
                                underflow, so this is an upper bound */
+    double recurrence_flops; /* those of recurrences among them, row after row */
 };
 
 /* Operations a second that a set reaches now, each the best of several trials (half a second). */
 struct engine_rates {
     double products; /* of a product of the model's size */
-    double attention; /* of attention, forward and reverse */
+    double attention, recurrence; /* of these, forward and reverse; INFINITY: the model has none */
 };
+/* Seconds for `flops` operations at these rates, with those of attention and recurrences among
+ * them.
+ */
+static inline double engine_seconds(const struct engine_rates *r, double flops, double attention,
+                                    double recurrences)
+{
+    return (flops - attention - recurrences) / r->products + attention / r->attention +
+           recurrences / r->recurrence;
+}
 int engine_rates(struct engine_rates *out, struct kernels *k, const struct decoder *d,
                  int positions, struct error *e) MUST_USE;
 

@@ -294,6 +294,9 @@ int plan_make(struct memory_plan *plan, struct shape *shape, struct kernels *k,
  * of attention and recurrences. */
 double work_products(const struct shape *s);
 double work_attention(const struct shape *s);
+double work_recurrences(const struct shape *s);
+/* Of one recurrence over so many rows, row after row: forward, and with `reverse` both. */
+double work_recurrence(const struct recurrence_view *r, double rows, int reverse);
 /* Operations of layer l's attention for a query and a key in a head. */
 double work_of_pair(const struct decoder *d, int l, int reverse);
 /* Pairs of a query among the last `queries` of n positions and a key that a score's window or

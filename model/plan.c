@@ -295,7 +295,8 @@ int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k,
                                                         : default_budget(k)};
     choose_batch(p, &c);
     p->attention_flops = work_attention(shape) * passes;
-    p->flops = work_products(shape) * passes + p->attention_flops;
+    p->recurrence_flops = work_recurrences(shape) * passes;
+    p->flops = work_products(shape) * passes + p->attention_flops + p->recurrence_flops;
     return p->total <= p->budget ? 0 : refuse(p, &c, e);
 }
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { PRODUCT_ROWS = 256, ATTENTION_QUERIES = 192, ATTENTION_KEYS = 768 };
+enum { PRODUCT_ROWS = 256, ATTENTION_QUERIES = 192, ATTENTION_KEYS = 768, RECURRENCE_ROWS = 512 };
 #define SECONDS 0.25 /* how long a trial is repeated, at least three times */
 
 /* Repeats the operations of `step`: operations a second in the fastest repetition, which on a busy
@@ -144,7 +144,7 @@ static double attention_rate(struct kernels *k, const struct decoder *d, int pos
     double most = -1, rate = 0, pairs;
     int layer = 0, workers = k->workers > 0 ? k->workers : 1;
     for (int l = 0; l < d->layers; l++)
-        if (work_pairs(d, l, positions, positions) > most)
+        if (block_attends(&d->blocks[l]) && work_pairs(d, l, positions, positions) > most)
             most = work_pairs(d, l, positions, positions), layer = l;
     shape = scores_shape(d, layer, t.keys);
     shape.rotary_size = 0;
@@ -157,11 +157,93 @@ static double attention_rate(struct kernels *k, const struct decoder *d, int pos
     return rate;
 }
 
+/* ---- a recurrence, forward and in reverse, of a short segment ---- */
+
+struct recurrence_trial {
+    struct kernels *k;
+    struct recurrence recurrence;
+    struct buffer *qkv, *gates, *states, *o, *d_qkv, *d_gates;
+    int rows;
+};
+
+static void recurrence_step(void *of)
+{
+    struct recurrence_trial *t = of;
+    struct kernels *k = t->k;
+    const struct recurrence *r = &t->recurrence;
+    k->scale(k, t->states, 0, (struct rows){r->heads, (int)recurrence_states(t->rows)},
+             r->key_size * r->value_size);
+    k->recur(k, t->o, t->states, t->qkv, t->gates, r, 1, t->rows, t->rows);
+    k->recur_reverse(k, t->d_qkv, t->d_gates, t->o, t->states, t->qkv, t->gates, r, 1, t->rows,
+                     t->rows);
+}
+
+/* As many heads as workers, or of sets that divide the work otherwise all of them. */
+static struct recurrence some_heads(const struct recurrence_view *v, const struct kernels *k)
+{
+    int workers = k->workers > 0 ? k->workers : 1, each = v->heads / v->key_heads,
+        key_heads = k->tile == 0 && workers < v->heads ? (workers + each - 1) / each : v->key_heads;
+    return (struct recurrence){.heads = key_heads * each,
+                               .key_heads = key_heads,
+                               .key_size = v->key_size,
+                               .value_size = v->value_size,
+                               .delta = v->delta,
+                               .scale = v->scale};
+}
+
+static double recurrence_rate(struct kernels *k, const struct recurrence_view *v, int positions,
+                              struct error *e)
+{
+    struct recurrence_trial t = {.k = k,
+                                 .recurrence = some_heads(v, k),
+                                 .rows = positions < RECURRENCE_ROWS ? positions : RECURRENCE_ROWS};
+    const struct recurrence *r = &t.recurrence;
+    struct recurrence_view some = *v;
+    size_t rows = (size_t)t.rows, width = rows * (size_t)recurrence_width(r),
+           o = rows * (size_t)recurrence_o_width(r), gates = rows * 2 * (size_t)r->heads,
+           states = (size_t)r->heads * recurrence_states(t.rows) * (size_t)r->key_size *
+                    (size_t)r->value_size,
+           most = width > gates ? width : gates;
+    double *values = malloc(most * sizeof *values), rate = 0;
+    some.heads = r->heads;
+    if (!values) {
+        fail_memory(e, (double)most * sizeof *values, "the measurement of the rate");
+        return 0;
+    }
+    for (size_t i = 0; i < most; i++)
+        values[i] = 0.01 * (double)(i % 7);
+    if ((t.qkv = filled(k, values, width, e)) && (t.o = k->create(k, ROLE_ACTIVATION, o, e)) &&
+        (t.d_qkv = k->create(k, ROLE_ACTIVATION, width, e)) &&
+        (t.gates = k->create(k, ROLE_RESIDUAL, gates, e)) &&
+        (t.d_gates = k->create(k, ROLE_RESIDUAL, gates, e)) &&
+        (t.states = k->create(k, ROLE_STATISTIC, states, e))) {
+        for (size_t i = 0; i < gates; i++)
+            values[i] = i / (size_t)r->heads % 2 ? 0.1 : -0.01;
+        k->write(k, t.gates, 0, values, gates);
+        rate = best_rate(k, recurrence_step, &t, work_recurrence(&some, t.rows, 1), e);
+    }
+    struct buffer *const buffers[] = {t.qkv, t.gates, t.states, t.o, t.d_qkv, t.d_gates};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        k->destroy(k, buffers[i]);
+    free(values);
+    return rate;
+}
+
 int engine_rates(struct engine_rates *out, struct kernels *k, const struct decoder *d,
                  int positions, struct error *e)
 {
-    *out = (struct engine_rates){0};
+    const struct recurrence_view *recurrence = NULL; /* the first one */
+    int attend = 0;
+    for (int l = d->layers - 1; l >= 0; l--) {
+        attend |= block_attends(&d->blocks[l]);
+        if (block_recurs(&d->blocks[l]))
+            recurrence = &d->blocks[l].mixer.recurrence;
+    }
+    *out = (struct engine_rates){.attention = INFINITY, .recurrence = INFINITY};
     out->products = product_rate(k, d, positions, e);
-    out->attention = out->products > 0 ? attention_rate(k, d, positions, e) : 0;
-    return out->attention > 0 ? 0 : -1;
+    if (out->products > 0 && attend)
+        out->attention = attention_rate(k, d, positions, e);
+    if (out->products > 0 && out->attention > 0 && recurrence)
+        out->recurrence = recurrence_rate(k, recurrence, positions, e);
+    return out->products > 0 && out->attention > 0 && out->recurrence > 0 ? 0 : -1;
 }

@@ -1,5 +1,5 @@
 /* The arithmetic of a segment: multiplications and additions of products and of attention, except
- * those proved to be zero; softmax, norms and activations are not counted. */
+ * those proved to be zero; softmax, norms, activations and convolutions are not counted. */
 #include "model/engine_parts.h"
 
 #include <math.h>
@@ -144,9 +144,9 @@ double work_of_pair(const struct decoder *d, int l, int reverse)
     return reverse ? 8.0 * size + 6.0 * value_size : 2.0 * (size + value_size);
 }
 
-/* Of a recurrence, row after row: forward S e^l, k u^T and S^T q; with the delta rule S^T k. */
-static double recurrence_work(const struct recurrence_view *r, double rows, int reverse)
+double work_recurrence(const struct recurrence_view *r, double rows, int reverse)
 {
+    /* forward S e^l, k u^T and S^T q; with the delta rule S^T k */
     double products = r->delta ? reverse ? 13 + 4 : 4 : reverse ? 8 + 3 : 3;
     return 2 * products * rows * r->heads * r->key_size * r->value_size;
 }
@@ -156,9 +156,6 @@ double work_attention(const struct shape *s)
     const struct decoder *d = s->d;
     double flops = 0, each = 0;
     for (int l = 0; l < d->layers; l++) {
-        if (block_recurs(&d->blocks[l]))
-            flops += recurrence_work(&d->blocks[l].mixer.recurrence, s->keys[l],
-                                     s->kind == REQUEST_GRADIENT);
         if (!block_attends(&d->blocks[l]))
             continue;
         if (l == 0 || !block_attends(&d->blocks[l - 1]) || s->queries[l] != s->queries[l - 1] ||
@@ -166,6 +163,16 @@ double work_attention(const struct shape *s)
             each = work_pairs(d, l, s->queries[l], s->n);
         flops += work_of_pair(d, l, s->kind == REQUEST_GRADIENT) * each;
     }
+    return flops;
+}
+
+double work_recurrences(const struct shape *s)
+{
+    double flops = 0;
+    for (int l = 0; l < s->d->layers; l++)
+        if (block_recurs(&s->d->blocks[l]))
+            flops += work_recurrence(&s->d->blocks[l].mixer.recurrence, s->keys[l],
+                                     s->kind == REQUEST_GRADIENT);
     return flops;
 }
 

@@ -37,12 +37,10 @@ int run_estimate(struct run_estimate *out, const struct decoder *d, long length,
         out->plan = (struct memory_plan){0};
     if (!out->refused && rc == 0) {
         struct engine_rates rates;
-        double attention = out->plan.attention_flops;
-
         rc = engine_rates(&rates, k, d, (int)length - 1, e);
         if (rc == 0)
-            out->seconds = (out->plan.flops - attention) / rates.products +
-                           attention / rates.attention;
+            out->seconds = engine_seconds(&rates, out->plan.flops, out->plan.attention_flops,
+                                          out->plan.recurrence_flops);
     }
     k->close(k);
     return rc;

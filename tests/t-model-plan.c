@@ -228,6 +228,42 @@ static void test_work_of_latents(void **state)
     decoder_close(one);
 }
 
+/* Of recurrences, by hand: a row of a head takes 11 products with its state, with the delta rule
+ * 17; so the work grows with the length, and no faster. Their rates are there. */
+static void test_work_of_recurrences(void **state)
+{
+    static const struct {
+        const char *folder;
+        double products, state;
+        int layers, attends;
+    } cases[] = {{"tests/goldens/mamba2", 11, 4 * 5 * 6, 2, 0},
+                 {"tests/goldens/qwen3-next", 17, 4 * 6 * 5, 2, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e;
+        struct engine_rates rates;
+        struct decoder *one = decoder_open(cases[i].folder, &e);
+        if (!one)
+            fail_msg("%s", e.text);
+        for (int n = 97; n < 400; n *= 2) {
+            struct engine_request o = {.positions = n, .batch = 1, .memory = (size_t)1 << 62};
+            struct memory_plan p;
+            assert_int_equal(engine_estimate(&p, k, one, &o, &e), 0);
+            assert_true(p.recurrence_flops ==
+                        2 * cases[i].products * n * cases[i].state * cases[i].layers);
+            assert_int_equal(p.attention_flops > 0, cases[i].attends);
+            assert_true(p.flops > p.attention_flops + p.recurrence_flops);
+        }
+        for (int n = cases[i].attends ? 97 : 1; n < 100; n += 96) {
+            if (engine_rates(&rates, k, one, n, &e))
+                fail_msg("%s, %d positions: %s", cases[i].folder, n, e.text);
+            assert_true(rates.recurrence > 0 && isfinite(rates.recurrence));
+            assert_int_equal(isfinite(rates.attention), cases[i].attends);
+        }
+        decoder_close(one);
+    }
+}
+
 /* Rates of every usable set are there, for a segment of any length. */
 static void test_rates(void **state)
 {
@@ -241,7 +277,7 @@ static void test_rates(void **state)
         if (engine_rates(&rates, k, one, n, &e))
             fail_msg("%d positions: %s", n, e.text);
         if (!(rates.products > 0 && rates.attention > 0 && isfinite(rates.products) &&
-              isfinite(rates.attention)))
+              isfinite(rates.attention) && rates.recurrence == INFINITY))
             fail_msg("%d positions: %g and %g operations a second", n, rates.products,
                      rates.attention);
     }
@@ -273,10 +309,14 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_largest),         cmocka_unit_test(test_even),
-        cmocka_unit_test(test_resident),        cmocka_unit_test(test_named),
-        cmocka_unit_test(test_tiles),           cmocka_unit_test(test_work),
-        cmocka_unit_test(test_work_of_latents), cmocka_unit_test(test_rates)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_largest),
+                                       cmocka_unit_test(test_even),
+                                       cmocka_unit_test(test_resident),
+                                       cmocka_unit_test(test_named),
+                                       cmocka_unit_test(test_tiles),
+                                       cmocka_unit_test(test_work),
+                                       cmocka_unit_test(test_work_of_latents),
+                                       cmocka_unit_test(test_work_of_recurrences),
+                                       cmocka_unit_test(test_rates)};
     return cmocka_run_group_tests_name("plan", tests, setup, teardown);
 }

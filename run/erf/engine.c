@@ -50,6 +50,7 @@ int erf_engine_estimate(const struct erf_run *r, struct erf_model *m, struct err
             return -1;
         m->cost[t] = plan.flops;
         m->attention_cost[t] = plan.attention_flops;
+        m->recurrence_cost[t] = plan.recurrence_flops;
     }
     return 0;
 }

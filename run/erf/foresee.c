@@ -24,8 +24,7 @@ static double seconds_of(const struct erf_run *r, const struct erf_model *m,
         for (size_t k = 0; k < m->segments.count; k++)
             left += !erf_fields(m, t)->status[k];
         seconds += (double)(left < most ? left : most) *
-                   ((m->cost[t] - m->attention_cost[t]) / rates->products +
-                    m->attention_cost[t] / rates->attention);
+                   engine_seconds(rates, m->cost[t], m->attention_cost[t], m->recurrence_cost[t]);
     }
     return seconds;
 }

@@ -27,7 +27,8 @@ struct erf_model {
     char digest[33], tokens_digest[33];
     size_t layer_count; /* fields of each target */
     double cost[TARGETS_MAX + 1]; /* operations of a segment of each target */
-    double attention_cost[TARGETS_MAX + 1]; /* those of attention among them */
+    double attention_cost[TARGETS_MAX + 1],
+        recurrence_cost[TARGETS_MAX + 1]; /* those of these among them */
     double cost_beside[MEASUREMENTS_MAX]; /* of a step of each measurement */
     struct result_model *out; /* the measurements, in the run's result */
 };
