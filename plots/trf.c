@@ -108,6 +108,12 @@ static void write_lines(struct script *s, const struct trf_curves *u, int beyond
     script_add_end(s);
 }
 
+/* Stands for a share of 0, below the panel: a line leads there. */
+static double least_share(const struct trf_curves *u)
+{
+    return u->epsilon / 1e4;
+}
+
 /* Returns the end of the axis of tokens; *least: the smallest weight. */
 static double write_data(struct script *s, const struct trf_curves *u, struct key *key,
                          double *least)
@@ -126,7 +132,7 @@ static double write_data(struct script *s, const struct trf_curves *u, struct ke
         fprintf(s->data, "$curve%zu << EOD\n", i + 1);
         for (size_t k = 0; k < c->points; k++) {
             fprintf(s->data, "%.10g %.10g %.10g\n", c->tokens[k], c->weight[k],
-                    c->beyond ? c->beyond[k] : 1.0);
+                    c->beyond ? fmax(c->beyond[k], least_share(u)) : 1.0);
             if (c->weight[k] > 0)
                 *least = fmin(*least, c->weight[k]);
         }
@@ -189,7 +195,7 @@ static int is_free(const struct box *b, const struct trf_curves *u, const struct
 
         for (size_t k = 0; c->beyond && k < c->points; k++) {
             double next = axis_place(x, c->tokens[k]),
-                   height = axis_place(y, fmax(c->beyond[k], y->low / 10));
+                   height = axis_place(y, fmax(c->beyond[k], least_share(u)));
 
             if (k && is_crossed(b, across, up, next, height))
                 return 0;
@@ -227,10 +233,11 @@ static void write_epsilon(struct script *s, const struct trf_curves *u, const st
             text, (place * step + BESIDE) / x->size, u->epsilon, below ? "-0.65" : "0.55");
 }
 
+enum { MARK = 14 }; /* units: half of a mark, and its distance from the frame */
+
 /* The end of the axis of tokens: the last one, or as much more as a mark near it needs. */
 static double end_of_axis(const struct trf_curves *u, double most, double across)
 {
-    enum { MARK = 14 }; /* units: half of one, and its distance from the frame */
     double end = most;
 
     for (size_t i = 0; i < u->count; i++)
@@ -270,7 +277,8 @@ static int write_trf(struct script *s, const void *figure, struct error *e)
     script_frame(s, 1);
     x = axis_logarithmic('x', 1, end_of_axis(u, most, l.across), l.across);
     if (weight) {
-        y = axis_logarithmic('y', fmax(least, 1e-8) / 1.3, 1.3, l.down);
+        least = fmax(least, 1e-8) / 1.3;
+        y = axis_logarithmic('y', least, fmax(1.3, pow(least, -MARK / (l.down - MARK))), l.down);
         begin_panel(s, &l, 0, &x, &y);
         layout_ylabel(&l, s, 0, "m(\"f(j\".minus.\"1)\").\" over its largest value\"");
         write_lines(s, u, 0, most, 1);
