@@ -210,6 +210,8 @@ class Call:
         """The folder that a model in memory is written to by `write`."""
         folder = self._named(f"model-{len(self._taken)}", name)
         model = _unwrapped(model)
+        if isinstance(model, type):
+            raise ReachError(f"{name}: {model.__name__} is a class (expected a model, such as one that its from_pretrained returns)")
         if self.names is not None:
             if not hasattr(model, "state_dict"):
                 raise ReachError(f"{name}: {type(model).__name__} has no state_dict (expected a torch module with names=)")

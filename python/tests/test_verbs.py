@@ -220,6 +220,7 @@ class Arguments(Verbs):
             (lambda: reach.erf({"a$b": ALIBI}, text=TEXT), "'a$b': cannot be a name (expected one that begins with a letter or digit"),
             (lambda: reach.erf({"": ALIBI}, text=TEXT), "'': cannot be a name"),
             (lambda: reach.erf(object(), text=TEXT), "object is not a model"),
+            (lambda: reach.erf(mock.Mock, text=TEXT), "Mock is a class (expected a model, such as"),
             (lambda: reach.erf(mock.Mock(spec=["peft_config", "save_pretrained"]), text=TEXT), "is a PEFT model"),
             (lambda: reach.erf(contextlib.nullcontext(), text=TEXT), "nullcontext is not a model"),
             (lambda: reach.trf("-t\0"), "an argument has a null character"),
