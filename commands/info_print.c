@@ -48,11 +48,13 @@ void info_put_blocks(FILE *f, const struct decoder *d)
     int first = 1;
 
     for (int l = d->layers - 1; l >= 0; l--)
+        b = block_mixes(&d->blocks[l]) ? &d->blocks[l] : b;
+    for (int l = d->layers - 1; l >= 0; l--)
         if (block_attends(&d->blocks[l]))
             b = &d->blocks[l];
         else if (block_recurs(&d->blocks[l]))
             recurring = &d->blocks[l];
-        else
+        else if (block_convolves(&d->blocks[l]))
             convolving = &d->blocks[l];
 
     if (b->attention_norm.present || b->attention_post_norm.present)

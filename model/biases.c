@@ -187,6 +187,9 @@ int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct erro
             if (block_recurs(block))
                 snprintf(b->reason, sizeof b->reason,
                          "the layer has no attention: a recurrence, which reads all inputs");
+            else if (!block_mixes(block))
+                snprintf(b->reason, sizeof b->reason,
+                         "the layer has no attention: each row by itself");
             else
                 snprintf(b->reason, sizeof b->reason,
                          "the layer has no attention: a convolution of %d inputs",
@@ -339,6 +342,8 @@ char *decoder_windows_text(const struct decoder *d)
             fputs(", ", f);
         if (block_recurs(b))
             fprintf(f, "recurrence");
+        else if (!block_mixes(b))
+            fprintf(f, "each row by itself");
         else if (!block_attends(b))
             fprintf(f, "convolution of %d", window);
         else if (window)

@@ -139,7 +139,8 @@ struct recurrence_view {
 };
 
 struct mixer {
-    unsigned ways; /* of enum mixing; so far one */
+    unsigned ways; /* of enum mixing; so far one, or 0: there is no mixer, and the block is
+                      sequential, with x for its m, without n1, p1, laurel */
     struct convolution_view convolution;
     struct recurrence_view recurrence;
 };
@@ -327,7 +328,12 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
 long decoder_cone(const struct decoder *d, long n);
 /* Radians per position of pair i in a segment of n inputs. */
 double rotary_frequency(const struct rotary *r, int i, double n);
-/* 1 if the block attends; if it has a convolution; a recurrence; an MLP or experts. */
+/* 1 if the block mixes its rows; if it attends; has a convolution; a recurrence; an MLP or
+ * experts. */
+static inline int block_mixes(const struct block *b)
+{
+    return b->mixer.ways != 0;
+}
 static inline int block_attends(const struct block *b)
 {
     return (b->mixer.ways & MIXING_ATTENTION) != 0;
@@ -347,7 +353,10 @@ static inline int block_has_mlp(const struct block *b)
 /* Inputs of a block, the nearest ones and its own, that a row of its output depends on; 0: all. */
 static inline int block_window(const struct block *b)
 {
-    return block_attends(b) ? b->score.window : block_convolves(b) ? b->mixer.convolution.reach : 0;
+    return block_attends(b)     ? b->score.window
+           : block_convolves(b) ? b->mixer.convolution.reach
+           : block_recurs(b)    ? 0
+                                : 1;
 }
 /* Its layers without attention, as "layers 1-2, 4", or "layer 2"; "": none. */
 enum { DECODER_LAYERS_TEXT = 160 };
@@ -412,13 +421,15 @@ static inline int block_kept_width(const struct decoder *d, const struct block *
 {
     return block_convolves(b) ? 3 * d->hidden
            : block_recurs(b)  ? block_recurrence_width(b)
-                              : block_kv_width(d, b);
+           : block_attends(b) ? block_kv_width(d, b)
+                              : 0;
 }
 static inline int block_mixed_width(const struct decoder *d, const struct block *b)
 {
     return block_convolves(b) ? d->hidden
            : block_recurs(b)  ? block_gate_width(b)
-                              : block_o_width(d, b);
+           : block_attends(b) ? block_o_width(d, b)
+                              : 0;
 }
 /* The slices of a row of keys and values that key_norm normalises by themselves. */
 static inline int block_key_norms(const struct decoder *d, const struct block *b)

@@ -96,7 +96,8 @@ struct layer {
     struct buffer *latent, *latent_statistics; /* [B keys, rank], [B keys, 2] */
     struct buffer *latent_query, *latent_query_statistics; /* [B queries, rank], [B queries, 2] */
     struct buffer *shared_key; /* [B keys, shared size] */
-    struct buffer *mid; /* [B queries, d] residual after attention (not parallel) */
+    struct buffer
+        *mid; /* [B queries, d] residual after the mixer, if there is one (not parallel) */
     struct buffer *statistics_2; /* [B queries, 2] */
     struct buffer *up, *gate; /* [B queries, m] before the activation */
     /* with norms of heads: q and kv before them (q after rotation if its norm follows it), and

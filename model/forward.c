@@ -243,6 +243,23 @@ static int forward_post(struct engine *g, int l, struct buffer *from, int batch,
     return 0;
 }
 
+/* The mixer of `x`: s->o. Returns the rows of norm(x) that queries are of. */
+static struct buffer *forward_mixing(struct engine *g, int l, struct buffer *x, int batch)
+{
+    int keys = g->shape.keys[l], queries = g->shape.queries[l];
+    struct buffer *y_last = g->y;
+    normed(g, g->y, g->layers[l].statistics_1, x, &g->blocks[l].attention_norm,
+           (struct rows){batch, keys});
+    if (queries < keys) {
+        g->k->tail(g->k, g->t, g->y, batch, queries, keys, g->d->hidden);
+        y_last = g->t;
+    }
+    if (g->blocks[l].laurel_down.weight)
+        laurel_forward(g, l, y_last, batch);
+    forward_mixer(g, l, y_last, batch);
+    return y_last;
+}
+
 /* Block l without what side_forward adds. */
 static int forward_branches(struct engine *g, int l, int batch, int only_kept, struct error *e)
 {
@@ -254,27 +271,21 @@ static int forward_branches(struct engine *g, int l, int batch, int only_kept, s
     struct buffer *x = block_input(g, l), *out = block_output(g, l);
     int keys = g->shape.keys[l], queries = g->shape.queries[l], hidden = d->hidden,
         pruned = queries < keys;
-    struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
+    struct rows query_rows = {batch, queries};
 
-    /* the mixer; y = norm(x), its last rows in t when fewer queries than keys are needed */
-    normed(g, g->y, s->statistics_1, x, &w->attention_norm, key_rows);
-    struct buffer *y_last = g->y;
-    if (pruned) {
-        k->tail(k, g->t, g->y, batch, queries, keys, hidden);
-        y_last = g->t;
-    }
-    if (w->laurel_down.weight)
-        laurel_forward(g, l, y_last, batch);
-    forward_mixer(g, l, y_last, batch);
+    struct buffer *y_last = block_mixes(b) ? forward_mixing(g, l, x, batch) : NULL;
     if (!block_has_mlp(b)) {
         if (!only_kept)
             branch_joins(g, l, out, x, keys, batch);
         return 0;
     }
 
-    /* residual stream after attention; the MLP reads it, or (parallel) the block's input */
+    /* residual stream after the mixer; the MLP reads it, or (parallel, or without) the block's
+     * input */
     struct buffer *mlp_input = s->mid;
-    if (b->residual != RESIDUAL_PARALLEL) {
+    if (!block_mixes(b)) {
+        mlp_input = x;
+    } else if (b->residual != RESIDUAL_PARALLEL) {
         forward_mid(g, l, b->residual_from_norm ? y_last : x,
                     b->residual_from_norm ? queries : keys, batch);
     } else {

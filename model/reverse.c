@@ -285,7 +285,8 @@ static int reverse_sequential(struct engine *g, int l, struct buffer **to, struc
         reverse_input(g, l, to, from, batch);
         return 0;
     }
-    /* dy becomes the gradient of `mid`; dx holds that of a branch before its post norm */
+    /* dy becomes the gradient of `mid`, the block's input where nothing mixes rows; dx holds that
+     * of a branch before its post norm */
     if (w->mlp_post_norm.present) {
         branch = dx;
         norm_reverse(g, branch, dy, (struct normed){s->mlp_sum, s->statistics_4, &w->mlp_post_norm},
@@ -296,8 +297,13 @@ static int reverse_sequential(struct engine *g, int l, struct buffer **to, struc
         return -1;
     if (b->residual_from_norm)
         k->add(k, g->y, dy, query_rows, hidden);
-    normed_reverse(g, dy, g->y, (struct normed){s->mid, s->statistics_2, &w->mlp_norm}, query_rows,
+    const struct buffer *mid = block_mixes(b) ? s->mid : block_input(g, l);
+    normed_reverse(g, dy, g->y, (struct normed){mid, s->statistics_2, &w->mlp_norm}, query_rows,
                    !b->residual_from_norm, w->attention_post_norm.present ? PASS : PRODUCT);
+    if (!block_mixes(b)) {
+        *to = dy, *from = dx;
+        return 0;
+    }
 
     if (w->laurel_down.weight)
         laurel_scale_reverse(g, dy, query_rows);

@@ -95,7 +95,9 @@ void shape_rows(struct shape *s, int n)
         const struct block *b = &s->d->blocks[l];
         int *of = &s->keys[block_source(s->d, l)], span = rows, window = block_window(b);
         s->queries[l] = rows;
-        if (s->retain) /* the head needs fewer than the blocks */
+        if (!block_mixes(b))
+            span = rows;
+        else if (s->retain) /* the head needs fewer than the blocks */
             span = s->inputs < n ? s->inputs : n;
         else if (!s->carry) /* only the last n include the first keys */
             span = window && !b->score.keep && window - 1 < n - rows
@@ -128,7 +130,7 @@ int shape_is_source(const struct decoder *d, int l)
 
 int shape_carry(const struct shape *s, int l)
 {
-    if (s->d->blocks[l].source)
+    if (s->d->blocks[l].source || !block_mixes(&s->d->blocks[l]))
         return 0;
     int before = block_window(&s->d->blocks[l]) - 1;
     return !s->carry ? 0 : s->retain || s->carry < before ? s->carry : before;

@@ -25,7 +25,7 @@ static double mlp_columns(const struct block *b)
 static double key_elements(const struct decoder *d, const struct block *b)
 {
     double rank = (double)latent_rank(b);
-    if (block_convolves(b))
+    if (block_convolves(b) || !block_mixes(b))
         return (double)d->hidden * block_kept_width(d, b);
     if (block_recurs(b))
         return (double)d->hidden *
@@ -41,7 +41,7 @@ static double key_elements(const struct decoder *d, const struct block *b)
 static double query_elements(const struct decoder *d, const struct block *b)
 {
     double rank = (double)latent_query_rank(b);
-    if (block_convolves(b))
+    if (block_convolves(b) || !block_mixes(b))
         return 0;
     double gate = b->output_gate.weight.data ? (double)d->hidden * block_mixed_width(d, b) : 0;
     if (block_recurs(b))
