@@ -97,7 +97,6 @@ static const struct refusal refusals[] = {
     {"musicgen_melody", BESIDE},
     {"mvp", BESIDE},
     {"nemotron-nas", "its layers differ: some have no attention, or one matrix instead of it"},
-    {"nemotron_h", STATES},
     {"pegasus", BESIDE},
     {"phi4_multimodal", OTHER_INPUTS},
     {"plbart", BESIDE},

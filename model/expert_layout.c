@@ -256,8 +256,8 @@ static int read_apart(struct experts *x, const struct mixture *m, const struct d
     size_t hidden = (size_t)d->hidden, width = (size_t)m->width;
     for (int i = 0; i < x->routing.experts; i++) {
         struct expert *out = &x->expert[i];
-        if (family_linear(&out->gate, d, width, hidden, 0, e, "%s.%s.%d.%s", stem, o->parent, i,
-                          o->gate) ||
+        if ((!o->ungated && family_linear(&out->gate, d, width, hidden, 0, e, "%s.%s.%d.%s", stem,
+                                          o->parent, i, o->gate)) ||
             family_linear(&out->up, d, width, hidden, 0, e, "%s.%s.%d.%s", stem, o->parent, i,
                           o->up) ||
             family_linear(&out->down, d, hidden, width, 0, e, "%s.%s.%d.%s", stem, o->parent, i,
@@ -340,10 +340,13 @@ static int read_stacked(struct experts *x, const struct mixture *m, const struct
     for (int i = 0; i < x->routing.experts; i++) {
         struct expert *out = &x->expert[i];
         struct linear both = {0};
-        if (read_one(&both, &s, (size_t)i, 2 * width, (size_t)d->hidden, o->gate_up[which]) ||
+        if (read_one(&both, &s, (size_t)i, o->ungated ? width : 2 * width, (size_t)d->hidden,
+                     o->gate_up[which]) ||
             read_down(out, &s, (size_t)i, o->stacked_down[which]))
             return -1;
-        if (o->alternating) {
+        if (o->ungated) {
+            out->up = both;
+        } else if (o->alternating) {
             out->gate.weight = view_every_second(both.weight, 0),
             out->up.weight = view_every_second(both.weight, 1);
         } else {
@@ -398,7 +401,8 @@ static int read_shared(struct block *b, const struct mixture *m, const struct de
                                  family_has(d, "%s.%s.down_proj.weight", stem, o->other_shared)
                              ? o->other_shared
                              : o->shared;
-    if (family_linear(&b->gate, d, width, hidden, biased, e, "%s.%s.gate_proj", stem, shared) ||
+    if ((!o->ungated &&
+         family_linear(&b->gate, d, width, hidden, biased, e, "%s.%s.gate_proj", stem, shared)) ||
         family_linear(&b->up, d, width, hidden, biased, e, "%s.%s.up_proj", stem, shared) ||
         family_linear(&b->down, d, hidden, width, biased, e, "%s.%s.down_proj", stem, shared))
         return -1;

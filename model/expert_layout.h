@@ -46,6 +46,7 @@ struct expert_layout {
     int correction_optional; /* 1: it may be absent */
     const char *parent, *gate, *up, *down; /* separate; parent NULL: never */
     const char *gate_up[2], *stacked_down[2];
+    int ungated; /* 1: no gates, nor of the shared one; gate_up is of `up` alone */
     int below; /* 1: PARENT.GATE, PARENT.UP and PARENT.DOWN are [experts width, hidden] each, expert
                   below expert */
     const char *shared, *other_shared; /* the parents of gate_proj, up_proj and down_proj */

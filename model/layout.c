@@ -308,6 +308,8 @@ static int read_attention(struct block *b, const struct reading *r)
 static int read_mixer(struct block *b, const struct reading *r)
 {
     char stem[128];
+    if (!block_mixes(b))
+        return 0;
     if (block_attends(b))
         return read_attention(b, r);
     snprintf(stem, sizeof stem, "%s%s.%d", r->prefix, r->layout->names.layers, r->block);
@@ -361,10 +363,13 @@ static int read_block(struct block *b, const struct reading *r)
                                                      : r->layout->other_layers,
                              *norms = own ? own : &plain;
     int shared = r->parallel && r->layout->one_norm;
-    if (read_block_norm(&b->attention_norm, r, norms->attention_norm) || read_mixer(b, r) ||
-        (r->post_norms &&
-         read_block_norm(&b->attention_post_norm, r, norms->attention_post_norm)) ||
-        (!shared && read_block_norm(&b->mlp_norm, r, norms->mlp_norm)) || read_mlp(b, r) ||
+    if ((block_mixes(b) && read_block_norm(&b->attention_norm, r, norms->attention_norm)) ||
+        read_mixer(b, r) ||
+        (r->post_norms && read_block_norm(&b->attention_post_norm, r, norms->attention_post_norm)))
+        return -1;
+    if (r->layout->one_part && block_mixes(b))
+        return 0;
+    if ((!shared && read_block_norm(&b->mlp_norm, r, norms->mlp_norm)) || read_mlp(b, r) ||
         (r->post_norms && read_block_norm(&b->mlp_post_norm, r, norms->mlp_post_norm)))
         return -1;
     if (shared)

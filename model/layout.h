@@ -163,6 +163,7 @@ struct layout {
     int head_normalised; /* 1: logits use the head's rows normalised to length 1 */
     int output_gated; /* 1: rows of a query's matrix are of each head its query, then its z, which
                          gates the output */
+    int one_part; /* 1: a layer is one part, with one norm: a mixer, or an MLP or experts */
     int norms_after; /* 1: the norms after the branches are those of the sums (RESIDUAL_POST) */
     int one_norm; /* with parallel residual: both branches use the attention's */
     struct setting

@@ -223,6 +223,8 @@ int layout_positions(struct reading *r)
         return -1;
     if (o->recurrence && recurrence_settings(&r->recurrence, o->recurrence, r->d, r->e))
         return -1;
-    r->recurrence.activation = r->activation, r->recurrence.epsilon = r->epsilon;
+    if (o->recurrence && !o->recurrence->activation)
+        r->recurrence.activation = r->activation;
+    r->recurrence.epsilon = r->epsilon;
     return o->latent ? latent_check_rope(r->d, &r->latent, r->e) : 0;
 }

@@ -72,13 +72,15 @@ static int read_kinds(const struct recurrence_layout *o, struct decoder *d, stru
                            : every && (l + 1) % every == 0 ? "full_attention"
                                                            : "linear_attention";
         int recurs = type && (strcmp(type, "linear_attention") == 0 || strcmp(type, "mamba") == 0);
-        if (!type || (!recurs && strcmp(type, "full_attention") != 0 &&
+        int unmixed = type && o->unmixed && (strcmp(type, "mlp") == 0 || strcmp(type, "moe") == 0);
+        if (!type || (!recurs && !unmixed && strcmp(type, "full_attention") != 0 &&
                       strcmp(type, "attention") != 0)) /* the others are older names */
             return fail(e,
                         "%s: layer_types, entry %d: '%s' is not supported (supported: "
-                        "linear_attention, full_attention)",
-                        config_path(c), l + 1, type ? type : "not a string");
-        d->blocks[l].mixer.ways = recurs ? MIXING_RECURRENCE : MIXING_ATTENTION;
+                        "linear_attention, full_attention%s)",
+                        config_path(c), l + 1, type ? type : "not a string",
+                        o->unmixed ? ", mlp, moe" : "");
+        d->blocks[l].mixer.ways = recurs ? MIXING_RECURRENCE : unmixed ? 0 : MIXING_ATTENTION;
     }
     return 0;
 }
@@ -88,7 +90,7 @@ int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layo
 {
     struct config *c = d->config;
     long expand = 0;
-    *s = (struct recurrence_sizes){.layout = o};
+    *s = (struct recurrence_sizes){.layout = o, .high = INFINITY};
     if (config_int(c, o->heads, 1, 1 << 16, &s->heads, e) ||
         config_int(c, o->key_heads, 1, 1 << 16, &s->key_heads, e) ||
         config_int(c, o->key_size, 1, RECURRENCE_SIZE_MOST, &s->key_size, e) ||
@@ -98,7 +100,9 @@ int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layo
         (o->biased && config_bool_or(c, o->biased, 0, &s->biased, e)) ||
         (o->conv_biased && config_bool_or(c, o->conv_biased, 1, &s->conv_biased, e)) ||
         (o->doubled && config_bool_or(c, o->doubled, 1, &s->doubled, e)) ||
-        (o->limits && read_limits(s, o->limits, c, e)))
+        (o->limits && read_limits(s, o->limits, c, e)) ||
+        (o->least && config_real_or(c, o->least, -1e6, 1e6, 0.001, &s->low, e)) ||
+        (o->activation && family_activation(&s->activation, d, o->activation, "silu", e)))
         return -1;
     if (s->heads % s->key_heads)
         return fail(e, "%s: %s %ld is not a multiple of %s %ld", config_path(c), o->heads, s->heads,

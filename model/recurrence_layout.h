@@ -22,15 +22,17 @@ struct recurrence_layout {
     /* keys: heads and key heads, their sizes, inputs of the convolution, all with defaults */
     const char *heads, *key_heads, *key_size, *value_size, *reach;
     /* Which layers attend: those that layer_types, if `typed`, says full_attention of, all others
-     * linear_attention; without it every so many, by default 4; those listed; or none. NULL: no
-     * such key */
-    int typed;
+     * linear_attention or, if `unmixed`, mlp or moe: without a mixer; without it every so many, by
+     * default 4; those listed; or none. NULL: no such key */
+    int typed, unmixed;
     const char *interval, *attending;
     const char *expand; /* of the inner width, in multiples of the model's, which must be that of
                            all heads, and makes it where value_size is "auto"; NULL: none */
     const char *biased, *conv_biased; /* of biases of projections, by default none, and of the
                                          convolution, by default there */
-    const char *limits; /* of the least and the largest step */
+    const char *limits, *least; /* of the least and the largest step; or of the least alone, by
+                                   default 0.001 */
+    const char *activation; /* by default silu; NULL: that of MLPs */
     const char *doubled; /* whether b's gate is up to 2, not 1, by default so */
     double epsilon; /* of the norm of its output; 0: that of all norms */
 };

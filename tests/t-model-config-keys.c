@@ -152,6 +152,8 @@ static int is_other_null(const char *family, const char *key, const char *standa
     if (strcmp(family, "exaone") == 0 &&
         strcmp(key, "intermediate_size") == 0) /* of its code before transformers had it */
         return 1;
+    if (strcmp(standard, "alias of layers_block_type") == 0) /* whose default is null */
+        return 1;
     for (size_t i = 0; strcmp(key, "head_dim") == 0 && i < LENGTH(sized); i++)
         if (strcmp(sized[i], family) == 0)
             return 1;

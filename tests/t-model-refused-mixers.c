@@ -59,6 +59,18 @@ static void test_refused(void **state)
         {"granitemoehybrid", "num_local_experts", "true", "num_local_experts is true"},
         {"granitemoehybrid", "position_embedding_type", "1", "position_embedding_type is 1"},
         {"granitemoehybrid-dense", "num_local_experts", "4", "router"},
+        {"nemotron-h", "moe_latent_size", "5", "moe_latent_size is not supported (expected null"},
+        {"nemotron-h", "attention_bias", "true", "attention_bias true is not supported"},
+        {"nemotron-h", "mamba_proj_bias", "true", "mamba_proj_bias true is not supported"},
+        {"nemotron-h", "moe_shared_expert_intermediate_size", "0",
+         "moe_shared_expert_intermediate_size is 0 (expected a whole number from 1"},
+        {"nemotron-h", "layers_block_type", "[\"mlp\", \"moe\", 3, \"mlp\"]",
+         "layer_types, entry 3: 'not a string' is not supported (supported: linear_attention, "
+         "full_attention, mlp, moe)"},
+        {"nemotron-h", "num_hidden_layers", "5", "num_hidden_layers is 5 (expected 4, as many as"},
+        {"nemotron-h", "layers_block_type", "7", "num_hidden_layers"},
+        {"nemotron-h-published", "hybrid_override_pattern", "\"-M*x\"",
+         "hybrid_override_pattern, layer 4 is 'x' (expected M, *, - or E)"},
         {"mamba2", "hidden_act", "\"mish\"", "hidden_act 'mish' is not supported"},
     };
     (void)state;

@@ -36,8 +36,7 @@ static const struct recurrence_layout delta = {DELTA(RECURRENCE_DELTA)};
     .width = "moe_intermediate_size", .shared_width = "shared_expert_intermediate_size", \
     .shared = "mlp.shared_expert", .shared_gated = 1
 
-/* Files have layers for the next tokens behind the model's own, which the library leaves out. */
-static int finish_delta(struct decoder *d, struct error *e)
+int finish_delta(struct decoder *d, struct error *e)
 {
     (void)e;
     for (size_t i = 0; i < tensors_count(d->tensors); i++) {

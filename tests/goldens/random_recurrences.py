@@ -102,6 +102,48 @@ def draw_granitemoehybrid(d, layers, length):
     return config
 
 
+def draw_nemotron_h(d, layers, length):
+    config = grouped(d, length)
+    for key in ("rms_norm_eps", "hidden_act", "rope_theta", "rope_scaling", "rope_parameters", "partial_rotary_factor"):
+        config.pop(key, None)
+    config["head_dim"] = config.get("head_dim") or d.pick(4, 8)
+    layers = d.whole(1, 5)
+    letters = "".join(d.pick("M", "M", "*", "-", "E") for _ in range(layers))
+    kinds = {"M": d.pick("linear_attention", "mamba"), "*": d.pick("full_attention", "attention"), "-": "mlp", "E": "moe"}
+    if d.chance(0.5):
+        config["hybrid_override_pattern"] = letters
+        config["num_hidden_layers"] = layers
+    else:
+        config[d.pick("layers_block_type", "layer_types")] = [kinds[letter] for letter in letters]
+        config["num_hidden_layers"] = layers
+    heads = config["mamba_num_heads"] = d.whole(1, 6)
+    config["mamba_head_dim"] = d.pick(1, 2, 5, 8)
+    config["n_groups"] = d.pick(*[n for n in range(1, heads + 1) if heads % n == 0]) if d.chance(0.95) else heads + 1
+    config["ssm_state_size"] = d.pick(1, 3, 8, 16)
+    d.put(config, d.pick("conv_kernel", "mamba_d_conv"), 0.7, 1, 2, 3, 4, 8)
+    d.put(config, d.pick("use_conv_bias", "mamba_conv_bias"), 0.6, True, False)
+    d.put(config, d.pick("time_step_min", "mamba_dt_min"), 0.6, 0.001, 0.3, 0.7)
+    d.put(config, "use_bias", 0.6, True, False)
+    d.put(config, "mlp_bias", 0.6, True, False)
+    d.put(config, "mlp_hidden_act", 0.5, d.activation())
+    d.put(config, "mamba_hidden_act", 0.5, d.activation())
+    d.put(config, "layer_norm_epsilon", 0.7, d.epsilon())
+    d.put(config, "expand", 0.3, 1, 3)
+    d.put(config, "time_step_limit", 0.3, [0.0, 0.2])
+    d.put(config, "attention_bias", 0.1, True, False)
+    d.put(config, "moe_latent_size", 0.1, None, 5)
+    groups = d.pick(1, 1, 2, 3)
+    config["n_routed_experts"] = groups * d.whole(2, 4)
+    d.put(config, "n_group", 1.0 if groups > 1 else 0.3, groups)
+    chosen = config["topk_group"] = d.whole(1, groups)
+    config["num_experts_per_tok"] = d.whole(1, chosen * (config["n_routed_experts"] // groups))
+    config["moe_intermediate_size"] = d.whole(3, 20)
+    config["moe_shared_expert_intermediate_size"] = d.whole(2, 20)
+    d.put(config, "norm_topk_prob", 0.5, True, False)
+    d.put(config, "routed_scaling_factor", 0.5, 0.5, 2.5)
+    return config
+
+
 def draw_mamba2(d, layers, length):
     heads, size, expand = d.whole(1, 6), d.pick(2, 4, 6, 7, 8), d.pick(1, 2, 3)
     while heads * size % expand:

@@ -61,7 +61,27 @@ def granite(**changes):
     return without("attn_layer_indices", config)
 
 
+def nemotron_h(*kinds, **changes):
+    """A small Nemotron-H."""
+    config = tokens(**{**dict(hidden_size=12, num_attention_heads=2, num_key_value_heads=1, head_dim=8, intermediate_size=14, layer_norm_epsilon=2e-3, layers_block_type=list(kinds), mamba_num_heads=4,
+                              mamba_head_dim=6, n_groups=2, ssm_state_size=5, conv_kernel=3), **changes})
+    return without("num_hidden_layers", config)
+
+
+def patterned(config):
+    """As older files have it."""
+    letters = {"linear_attention": "M", "full_attention": "*", "mlp": "-", "moe": "E"}
+    kinds = config.pop("layers_block_type")
+    config.update(hybrid_override_pattern="".join(letters[kind] for kind in kinds), num_hidden_layers=len(kinds), mamba_n_groups=config.pop("n_groups"), mamba_dt_min=config.pop("time_step_min"))
+
+
 RECURRENCE_CASES = [
+    FamilyCase("nemotron-h", "nemotron_h", nemotron_h("linear_attention", "moe", "full_attention", "mlp", use_bias=True, mlp_bias=True, time_step_min=0.4, mamba_hidden_act="gelu", n_routed_experts=6,
+                                                      num_experts_per_tok=2, n_group=3, topk_group=2, routed_scaling_factor=1.7, moe_intermediate_size=5, moe_shared_expert_intermediate_size=4),
+               "layers of one part: Mamba-2, 2 of 6 experts in 3 groups beside a shared one, attention without positions, an MLP; biases, clamped steps; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("nemotron-h-published", "nemotron_h", nemotron_h("mlp", "linear_attention", "full_attention", "linear_attention", n_groups=1, use_conv_bias=False, num_key_value_heads=2, mlp_hidden_act="silu",
+                                                                time_step_min=0.2),
+               "an MLP first, a Mamba-2 last; no experts; names of keys as in older files; bf16 weights", length=LONG, segments=1, stored=BF16, rewrite=rewritten(patterned)),
     FamilyCase("granitemoehybrid", "granitemoehybrid", granite(mamba_proj_bias=True, attention_bias=True, time_step_limit=(0.3, 1.2), hidden_act="gelu", position_embedding_type="rope"),
                "Mamba-2 in the first of two layers, attention with whole heads rotated in the other, 2 of 4 experts beside the MLP, multipliers, biases, clamped steps; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("granitemoehybrid-dense", "granitemoehybrid", {**granite(mamba_conv_bias=False, mamba_n_groups=1, num_key_value_heads=None, tie_word_embeddings=True), "num_local_experts": 0},
