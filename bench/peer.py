@@ -8,14 +8,16 @@ writes the norms as float64 to NORMS_FILE.
 import sys
 
 import torch
-from transformers import AutoModelForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM
 
 from peer_times import report
 
 
 def main():
     path, length, repeats = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    model = AutoModelForCausalLM.from_pretrained(path, attn_implementation="sdpa", dtype=torch.float32).eval()
+    config = AutoConfig.from_pretrained(path)
+    attends = getattr(config, "num_attention_heads", 0) > 0  # models of recurrences alone refuse SDPA
+    model = AutoModelForCausalLM.from_pretrained(path, attn_implementation="sdpa" if attends else "eager", dtype=torch.float32).eval()
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     body, head = model.base_model, model.get_output_embeddings()
