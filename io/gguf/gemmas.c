@@ -11,8 +11,8 @@
 /* Inputs by layer, and norms as in the library. */
 #define GEMMA_NAMES \
     ENDS(LAYOUT_SAME), ATTENTION(LAYOUT_SAME, LAYOUT_SAME), HEAD_NORMS(LAYOUT_SAME), GATED, \
-        NORMS_BEHIND(LAYOUT_SAME), {"blk.#.attn_norm", "model.layers.#.input_layernorm", \
-                                    LAYOUT_SAME}, \
+        NORMS_BEHIND(LAYOUT_SAME), \
+        {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_SAME}, \
         {"blk.#.ffn_norm", "model.layers.#.pre_feedforward_layernorm", LAYOUT_SAME}, \
         {"per_layer_token_embd", "model.embed_tokens_per_layer", LAYOUT_SAME}, \
         {"per_layer_model_proj", "model.per_layer_model_projection", LAYOUT_SAME}, \
@@ -62,28 +62,29 @@ static const struct name_row gemma4_names[] = {
     { \
         "final_logit_softcapping", "final_logit_softcapping", KEY_COPIED \
     }
-static const struct key_row gemma3n_keys[] = {
-    GEMMA_KEYS,
-    {"attention.head_count_kv", "num_key_value_heads", KEY_NEEDED},
-    {"embedding_length_per_layer_input", "hidden_size_per_layer_input", KEY_NEEDED},
-    {"altup.active_idx", "altup_active_idx", KEY_NEEDED},
-    {"altup.num_inputs", "altup_num_inputs", KEY_NEEDED},
-    {"activation_sparsity_scale", "", KEY_HERE},
-    {0}};
-static const struct key_row gemma4_keys[] = {
-    GEMMA_KEYS,
-    {"attention.head_count_kv", "", KEY_HERE},
-    {"attention.key_length_swa", "", KEY_HERE},
-    {"attention.value_length_swa", "", KEY_HERE},
-    {"rope.dimension_count_swa", "", KEY_HERE},
-    {"embedding_length_per_layer_input", "", KEY_HERE},
-    {"expert_count", "", KEY_HERE},
-    {"expert_used_count", "top_k_experts", KEY_COPIED},
-    {"expert_feed_forward_length", "moe_intermediate_size", KEY_COPIED},
-    {"expert_gating_func", "", KEY_HERE},
-    {"expert_weights_norm", "", KEY_HERE},
-    {"expert_weights_scale", "", KEY_HERE},
-    {0}};
+static const struct key_row gemma3n_keys[] = {GEMMA_KEYS,
+                                              {"attention.head_count_kv", "num_key_value_heads",
+                                               KEY_NEEDED},
+                                              {"embedding_length_per_layer_input",
+                                               "hidden_size_per_layer_input", KEY_NEEDED},
+                                              {"altup.active_idx", "altup_active_idx", KEY_NEEDED},
+                                              {"altup.num_inputs", "altup_num_inputs", KEY_NEEDED},
+                                              {"activation_sparsity_scale", "", KEY_HERE},
+                                              {0}};
+static const struct key_row gemma4_keys[] = {GEMMA_KEYS,
+                                             {"attention.head_count_kv", "", KEY_HERE},
+                                             {"attention.key_length_swa", "", KEY_HERE},
+                                             {"attention.value_length_swa", "", KEY_HERE},
+                                             {"rope.dimension_count_swa", "", KEY_HERE},
+                                             {"embedding_length_per_layer_input", "", KEY_HERE},
+                                             {"expert_count", "", KEY_HERE},
+                                             {"expert_used_count", "top_k_experts", KEY_COPIED},
+                                             {"expert_feed_forward_length", "moe_intermediate_size",
+                                              KEY_COPIED},
+                                             {"expert_gating_func", "", KEY_HERE},
+                                             {"expert_weights_norm", "", KEY_HERE},
+                                             {"expert_weights_scale", "", KEY_HERE},
+                                             {0}};
 
 /* -- what files do not say -- */
 
@@ -321,8 +322,8 @@ static int take_parts(struct gguf_model *m, json_t *config, struct error *e)
                     model_path(m), experts, width, 1 << 16);
     return model_set(m, config, "hidden_size_per_layer_input", json_integer((json_int_t)width),
                      e) ||
-                   (experts != 0 && model_set(m, config, "num_experts",
-                                              json_integer((json_int_t)experts), e))
+                   (experts != 0 &&
+                    model_set(m, config, "num_experts", json_integer((json_int_t)experts), e))
                ? -1
                : 0;
 }
@@ -335,9 +336,9 @@ static int finish_gemma4(struct gguf_model *m, json_t *config, struct error *e)
         model_expect(m, "attention.value_length_swa", small, e) ||
         model_expect(m, "rope.dimension_count", m->head_size, e) ||
         model_expect(m, "rope.dimension_count_swa", small, e) ||
-        take_bases(m, config, &full, &local, e) ||
-        model_take_windows(m, config, 6, &window, e) || take_turned(m, config, full, local, e) ||
-        take_kv_heads(m, config, e) || take_double(m, config, e) || take_parts(m, config, e))
+        take_bases(m, config, &full, &local, e) || model_take_windows(m, config, 6, &window, e) ||
+        take_turned(m, config, full, local, e) || take_kv_heads(m, config, e) ||
+        take_double(m, config, e) || take_parts(m, config, e))
         return -1;
     return model_set(m, config, "head_dim", json_integer(small), e) ||
                    model_set(m, config, "global_head_dim", json_integer(m->head_size), e) ||
@@ -349,8 +350,8 @@ static int finish_gemma4(struct gguf_model *m, json_t *config, struct error *e)
                : 0;
 }
 
-const struct architecture gguf_gemmas[] = {
-    {"gemma3n", "gemma3n_text", gemma3n_keys, gemma3n_names, finish_gemma3n, of_gemma3n, NULL,
-     NULL},
-    {"gemma4", "gemma4_text", gemma4_keys, gemma4_names, finish_gemma4, of_gemma4, NULL, NULL},
-    {0}};
+const struct architecture gguf_gemmas[] = {{"gemma3n", "gemma3n_text", gemma3n_keys, gemma3n_names,
+                                            finish_gemma3n, of_gemma3n, NULL, NULL},
+                                           {"gemma4", "gemma4_text", gemma4_keys, gemma4_names,
+                                            finish_gemma4, of_gemma4, NULL, NULL},
+                                           {0}};
