@@ -46,7 +46,7 @@ int erf_call(struct call *c, struct error *e)
     struct model_argument *models = NULL;
     int rc = EXIT_USAGE;
 
-    if (model_arguments(&models, &o->models, o->adapter, e) == 0) {
+    if (model_arguments(&models, &o->models, &o->adapters, e) == 0) {
         struct erf_run r = {.options = o,
                             .settings = &c->settings,
                             .command = c->command,

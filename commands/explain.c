@@ -31,7 +31,7 @@ int explain_call(struct call *c, struct error *e)
 
     if (o->segment) {
         rc = call(c, &r, e);
-    } else if (model_arguments(&model, &models, o->adapter, e) != 0) {
+    } else if (model_arguments(&model, &models, &o->adapters, e) != 0) {
         rc = EXIT_USAGE;
     } else {
         r.argument = model;

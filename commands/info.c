@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 struct info_options {
-    const char *model, *adapter; /* adapter NULL: none */
+    const char *model;
+    struct text_list adapters; /* DIR or DIR=FACTOR */
     long length; /* 0: as long as the model takes, up to 2048 */
     long segments; /* 0: not given */
     long train_length; /* 0: as in the checkpoint */
@@ -129,13 +130,13 @@ static int info_call(struct call *c, struct error *e)
         x.decoder = model_told(model_describe(o->model, e), o->strict, p, e);
         return show(c, &x, e);
     }
-    if (model_arguments(&model, &models, o->adapter, e) != 0)
+    if (model_arguments(&model, &models, &o->adapters, e) != 0)
         return rc;
     if ((rc = model_arguments_find(model, 1, p, e)) == 0 && o->chat) {
         rc = show_chat(c, model->path, e);
     } else if (rc == 0) {
-        x.decoder = model_open(model->path, model->adapter_path, o->strict, p, e);
-        x.adapter = model->adapter ? model->adapter_path : NULL;
+        x.decoder = model_open(model->path, &model->adapted, o->strict, p, e);
+        x.adapter = model->adapter_path;
         rc = show(c, &x, e);
     }
     model_arguments_free(model, 1);
@@ -204,7 +205,7 @@ static int check(void *options, struct error *e)
 {
     const struct info_options *o = options;
 
-    if (model_is_described(o->model) && (o->verify || o->adapter))
+    if (model_is_described(o->model) && (o->verify || o->adapters.count))
         return fail(e, "%s: has no weights, which --%s needs (expected a checkpoint)", o->model,
                     o->verify ? "verify" : "adapter");
     if (model_is_described(o->model) && o->chat)

@@ -13,7 +13,7 @@ int ppl_call(struct call *c, struct error *e)
                         .count = (size_t)o->models.count};
     int rc = EXIT_USAGE;
 
-    if (model_arguments(&r.arguments, &o->models, o->adapter, e) == 0)
+    if (model_arguments(&r.arguments, &o->models, &o->adapters, e) == 0)
         rc = run_available(&o->machine, e) == 0 &&
                      model_arguments_find(r.arguments, o->models.count, r.progress, e) == 0 &&
                      ppl_run(&r, e) == 0

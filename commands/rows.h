@@ -155,10 +155,11 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 #define ADAPTER_ROW \
     { \
         .name = "adapter", .value = "DIR", .brief = "merge a LoRA adapter into the weights", \
-        .help = "merge a LoRA adapter into the weights: a folder that PEFT saved, or its name in " \
-                "the cache of models; takes " \
-                "one MODEL, the adapter's base", \
-        .type = OPTION_TEXT, .at = AT(adapter), .group = GROUP_MODEL, .flags = OPTION_RESULT \
+        .help = \
+            "merge a LoRA adapter into the weights: a folder that PEFT saved, or its name in " \
+            "the cache of models; takes one MODEL, the adapter's base; may be repeated: changes " \
+            "add up, with DIR=FACTOR each times its factor", \
+        .type = OPTION_LIST, .at = AT(adapters), .group = GROUP_MODEL, .flags = OPTION_RESULT \
     }
 
 #define KEEP_FIRST_ROW \

@@ -183,14 +183,15 @@ static struct decoder *create(const char *path, struct error *e)
 }
 
 /* Reads the decoder from its configuration and tensors. */
-static int read_model(struct decoder *d, const char *adapter, struct error *e)
+static int read_model(struct decoder *d, const struct adapter_list *adapters, struct error *e)
 {
     const struct family *family = outer_enter(d, e) ? NULL : family_of(d, e);
 
     if (!family)
         return -1;
     snprintf(d->family, sizeof d->family, "%s", family->name);
-    if (adapter && !(d->adapter = adapter_merge(d->tensors, adapter, family->transposed, e)))
+    if (adapters && adapters->count &&
+        !(d->adapter = adapters_merge(d->tensors, adapters, family->transposed, e)))
         return -1;
     if (outer_rename(d, family, e))
         return -1;
@@ -206,7 +207,8 @@ static int read_model(struct decoder *d, const char *adapter, struct error *e)
     return refuse_unused(d, family, e) || (d->adapter && check_merged(d, e)) ? -1 : 0;
 }
 
-struct decoder *decoder_open_adapted(const char *path, const char *adapter, struct error *e)
+struct decoder *decoder_open_adapted(const char *path, const struct adapter_list *adapters,
+                                     struct error *e)
 {
     struct decoder *d = create(path, e);
     struct checkpoint checkpoint;
@@ -221,7 +223,7 @@ struct decoder *decoder_open_adapted(const char *path, const char *adapter, stru
     d->config = checkpoint.config;
     if (*tensors_notes(d->tensors))
         family_note(d, "%s", tensors_notes(d->tensors));
-    if (read_model(d, adapter, e)) {
+    if (read_model(d, adapters, e)) {
         decoder_close(d);
         return NULL;
     }

@@ -4,6 +4,7 @@
 #ifndef REACH_MODEL_DECODER_H
 #define REACH_MODEL_DECODER_H
 
+#include "io/adapters/adapter.h"
 #include "analyze/formula.h"
 #include "io/error.h"
 #include "io/formats/json.h"
@@ -287,7 +288,7 @@ struct decoder {
     struct tensors *tensors; /* owned */
     struct config *config; /* owned */
     const struct outer *outer; /* the checkpoint's, if it also has other models (outer.h) */
-    struct config *adapter; /* adapter_config.json of the merged adapter; NULL: none; owned */
+    struct config *adapter; /* of the merged adapters (adapters_merge); NULL: none; owned */
     char position_text[512]; /* "alibi(delta=0)", "rotary, base 10000", "window 32": for people and
                                 files */
     char notes[2048]; /* notes, without the path, for whoever runs the model: contradictions in the
@@ -298,8 +299,8 @@ struct decoder {
 /* Opens a checkpoint folder and reads it by its family. NULL on failure: a missing or misshapen
  * tensor or an unknown option is named. Caller closes. */
 struct decoder *decoder_open(const char *path, struct error *e) MUST_USE;
-/* The same with an adapter merged onto it (io/adapters/adapter.h); NULL: none. */
-struct decoder *decoder_open_adapted(const char *path, const char *adapter,
+/* The same with adapters merged onto it (io/adapters/adapter.h); none, or NULL: none. */
+struct decoder *decoder_open_adapted(const char *path, const struct adapter_list *adapters,
                                      struct error *e) MUST_USE;
 /* A decoder by its configuration alone, which is taken over (on failure too): its sizes and
  * encoding mean something, its weights are zeros. The type of its tensors is dtype or torch_dtype,

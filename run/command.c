@@ -65,6 +65,15 @@ const char *command_value(char *const *words, int count, const char *option)
     return NULL;
 }
 
+int command_values(struct text_list *out, char *const *words, int count, const char *option,
+                   struct error *e)
+{
+    for (int i = 2; i + 1 < count; i++)
+        if (strcmp(words[i], option) == 0 && text_list_add(out, words[i + 1], e) != 0)
+            return -1;
+    return 0;
+}
+
 /* The words except --shard and its value; also models, text, adapter unless `with_input`. */
 static char *copy_words(const char *command, int with_input, struct error *e)
 {

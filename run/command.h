@@ -2,7 +2,7 @@
 #ifndef REACH_RUN_COMMAND_H
 #define REACH_RUN_COMMAND_H
 
-#include "io/error.h"
+#include "io/text_list.h"
 
 /* The words of a command without their quoting; *words and the words are one block, which caller
  * frees. */
@@ -10,6 +10,9 @@ int command_words(char ***words, int *count, const char *command, struct error *
 
 /* The word after `option`, or NULL. */
 const char *command_value(char *const *words, int count, const char *option);
+/* Adds the words after every `option`. */
+int command_values(struct text_list *out, char *const *words, int count, const char *option,
+                   struct error *e) MUST_USE;
 
 /* A shard's command without --shard, as for the undivided run. NULL with *e when memory runs out;
  * caller frees, also below. */

@@ -105,18 +105,17 @@ static int write_tokenizer(const char *model, const char *out, int force, struct
     return rc;
 }
 
-/* The checkpoint, or that of the model with the adapter merged onto it. */
-static int open_merged(struct checkpoint *c, const char *model, const char *adapter,
+/* The checkpoint, or that of the model with adapters merged onto it. */
+static int open_merged(struct checkpoint *c, const char *model, const struct text_list *adapters,
                        struct progress *p, struct error *e)
 {
-    char *folder;
+    struct adapter_list list;
     struct decoder *d;
 
-    if (!adapter)
+    if (!adapters->count)
         return checkpoint_open(c, model, e);
-    folder = folder_find(adapter, p, e);
-    d = folder ? model_open(model, folder, 0, p, e) : NULL;
-    free(folder);
+    d = adapters_find(&list, adapters, p, e) == 0 ? model_open(model, &list, 0, p, e) : NULL;
+    adapter_list_free(&list);
     if (!d)
         return -1;
     *c = (struct checkpoint){d->tensors, d->config};
@@ -134,7 +133,7 @@ int convert_run(struct converted *done, const struct convert_options *o, struct 
     int rc = -1;
 
     *done = (struct converted){0};
-    if (!model || open_merged(&c, model, o->adapter, p, e) != 0 ||
+    if (!model || open_merged(&c, model, &o->adapters, p, e) != 0 ||
         checkpoint_to_library(&c, e) != 0 || (o->widen && checkpoint_widen(&c, e) != 0) ||
         checkpoint_write(&c, o->out, o->force, e) != 0)
         goto end;

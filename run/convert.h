@@ -2,11 +2,13 @@
 #ifndef REACH_RUN_CONVERT_H
 #define REACH_RUN_CONVERT_H
 
+#include "io/text_list.h"
 #include "run/progress.h"
 #include "run/shared_options.h"
 
 struct convert_options {
-    const char *model, *out, *adapter; /* arguments, borrowed; adapter NULL: none */
+    const char *model, *out; /* arguments, borrowed */
+    struct text_list adapters; /* DIR or DIR=FACTOR */
     int widen, force;
     struct shown_options shown;
 };

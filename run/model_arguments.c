@@ -5,6 +5,7 @@
 #include "io/checkpoint/hub.h"
 #include "io/system/file.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,22 +59,25 @@ static int name_taken(const struct model_argument *models, const int *named, int
     return 0;
 }
 
-/* "+" and the adapter's name after the model's. */
-static int name_adapter(struct model_argument *m, struct error *e)
+/* "+" and each adapter's name after the model's. */
+static int name_adapters(struct model_argument *m, struct error *e)
 {
-    size_t length = strlen(m->name);
+    for (int i = 0; i < m->adapters->count; i++) {
+        size_t length = strlen(m->name);
+        const char *adapter = after_mark(m->adapters->item[i]);
 
-    if (length + 1 < sizeof m->name &&
-        last_part(m->name + length + 1, sizeof m->name - length - 1, after_mark(m->adapter)) == 0) {
+        if (length + 1 >= sizeof m->name ||
+            last_part(m->name + length + 1, sizeof m->name - length - 1, adapter) != 0)
+            return fail(
+                e, "%s: its last part and that of %s are too long for a name (expected NAME=MODEL)",
+                m->model, adapter);
         m->name[length] = '+';
-        return 0;
     }
-    return fail(e, "%s: its last part and that of %s are too long for a name (expected NAME=MODEL)",
-                m->model, m->adapter);
+    return 0;
 }
 
-int model_arguments(struct model_argument **out, const struct text_list *texts, const char *adapter,
-                    struct error *e)
+int model_arguments(struct model_argument **out, const struct text_list *texts,
+                    const struct text_list *adapters, struct error *e)
 {
     size_t count = (size_t)texts->count;
     struct model_argument *models = calloc(count ? count : 1, sizeof *models);
@@ -83,7 +87,7 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
         fail(e, "out of memory for the arguments");
         goto end;
     }
-    if (adapter && count > 1) {
+    if (adapters && adapters->count && count > 1) {
         fail(e,
              "--adapter is for one model, and %zu are given (expected one MODEL; `reach plot` "
              "overlays results)",
@@ -105,7 +109,7 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
             goto end;
         }
         models[i].model = text;
-        models[i].adapter = adapter;
+        models[i].adapters = adapters && adapters->count ? adapters : NULL;
         if (equals && !memchr(text, '/', (size_t)(equals - text))) {
             size_t length = (size_t)(equals - text);
 
@@ -120,7 +124,7 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
         } else if (last_part(models[i].name, sizeof models[i].name, after_mark(text)) != 0) {
             fail(e, "%s: its last part is too long for a name (expected NAME=MODEL)", text);
             goto end;
-        } else if (adapter && name_adapter(&models[i], e) != 0) {
+        } else if (models[i].adapters && name_adapters(&models[i], e) != 0) {
             goto end;
         }
         for (const char *p = models[i].name; *p; p++)
@@ -197,12 +201,69 @@ char *model_find(const char *model, struct progress *p, struct error *e)
     return path;
 }
 
+/* The folder of DIR=FACTOR, and the factor; of DIR that, and 1. NULL: out of memory. */
+static char *split_factor(const char *text, double *factor)
+{
+    const char *equals = strrchr(text, '=');
+    char *end;
+
+    *factor = equals && equals > text && equals[1] ? strtod(equals + 1, &end) : NAN;
+    if (!isfinite(*factor) || *end) {
+        *factor = 1;
+        equals = text + strlen(text);
+    }
+    return strndup(text, (size_t)(equals - text));
+}
+
+int adapters_find(struct adapter_list *out, const struct text_list *adapters, struct progress *p,
+                  struct error *e)
+{
+    *out = (struct adapter_list){0};
+    if (!(out->part = calloc((size_t)adapters->count + 1, sizeof *out->part)))
+        return fail_memory(e, sizeof *out->part, "adapters");
+    for (int i = 0; i < adapters->count; i++) {
+        struct adapter_part *part = &out->part[i];
+        char *name = split_factor(adapters->item[i], &part->factor);
+
+        part->folder = name ? folder_find(name, p, e) : NULL;
+        if (!name)
+            fail_memory(e, 100, "an adapter's name");
+        free(name);
+        if (!part->folder)
+            return -1;
+        out->count++;
+    }
+    return 0;
+}
+
+/* "DIR", or "DIR=FACTOR, DIR=FACTOR"; caller frees. */
+static char *adapters_text(const struct adapter_list *l, struct error *e)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    for (int i = 0; f && i < l->count; i++) {
+        fprintf(f, "%s%s", i ? ", " : "", l->part[i].folder);
+        if (l->part[i].factor != 1)
+            fprintf(f, "=%.10g", l->part[i].factor);
+    }
+    if (!f || fclose(f) != 0) {
+        free(text);
+        fail_memory(e, 100, "adapters");
+        return NULL;
+    }
+    return text;
+}
+
 int model_arguments_find(struct model_argument *models, int count, struct progress *p,
                          struct error *e)
 {
     for (int i = 0; i < count; i++)
         if (!(models[i].path = model_find(models[i].model, p, e)) ||
-            (models[i].adapter && !(models[i].adapter_path = folder_find(models[i].adapter, p, e))))
+            (models[i].adapters &&
+             (adapters_find(&models[i].adapted, models[i].adapters, p, e) != 0 ||
+              !(models[i].adapter_path = adapters_text(&models[i].adapted, e)))))
             return -1;
     return 0;
 }
@@ -212,6 +273,7 @@ void model_arguments_free(struct model_argument *models, int count)
     for (int i = 0; models && i < count; i++) {
         free(models[i].path);
         free(models[i].adapter_path);
+        adapter_list_free(&models[i].adapted);
     }
     free(models);
 }

@@ -36,10 +36,10 @@ struct decoder *model_told(struct decoder *d, int strict, struct progress *p, st
     return d;
 }
 
-struct decoder *model_open(const char *path, const char *adapter, int strict, struct progress *p,
-                           struct error *e)
+struct decoder *model_open(const char *path, const struct adapter_list *adapters, int strict,
+                           struct progress *p, struct error *e)
 {
-    return model_told(decoder_open_adapted(path, adapter, e), strict, p, e);
+    return model_told(decoder_open_adapted(path, adapters, e), strict, p, e);
 }
 
 int model_digest(char digest[33], const struct decoder *d, struct error *e)

@@ -9,16 +9,19 @@
 
 struct model_argument {
     char name[128]; /* in outputs */
-    const char *model, *adapter; /* as given; borrowed from the arguments; adapter NULL: none */
-    char *path, *adapter_path; /* their paths; NULL until model_arguments_find */
+    const char
+        *model; /* as given; borrowed from the arguments, and so are adapters, DIR or DIR=N */
+    const struct text_list *adapters;
+    char *path, *adapter_path; /* their paths, of adapters as a text; NULL until found, or none */
+    struct adapter_list adapted; /* as found */
 };
 
 /* Reads arguments of the form NAME=MODEL or MODEL. A text before the first `=` is a name unless it
- * contains a slash. The default name is the last part of MODEL, with an adapter followed by `+` and
- * the last part of ADAPTER; repeated default names get -2, -3 ... ADAPTER, or NULL, is allowed with
- * only one model. Accesses no file. Freed by model_arguments_free. Errors are wrong usage. */
-int model_arguments(struct model_argument **out, const struct text_list *texts, const char *adapter,
-                    struct error *e) MUST_USE;
+ * contains a slash. The default name is the last part of MODEL, followed by `+` and the last part
+ * of each adapter; repeated default names get -2, -3 ... Adapters are allowed with only one model.
+ * Accesses no file. Freed by model_arguments_free. Errors are wrong usage. */
+int model_arguments(struct model_argument **out, const struct text_list *texts,
+                    const struct text_list *adapters, struct error *e) MUST_USE;
 /* Finds all of them (model_find). */
 int model_arguments_find(struct model_argument *models, int count, struct progress *p,
                          struct error *e) MUST_USE;
@@ -32,12 +35,15 @@ void model_arguments_free(struct model_argument *models, int count);
 char *model_find(const char *model, struct progress *p, struct error *e) MUST_USE;
 /* The same for a folder such as an adapter's, never replaced by a file in it. */
 char *folder_find(const char *folder, struct progress *p, struct error *e) MUST_USE;
+/* The same for each of DIR or DIR=FACTOR. The caller frees the list, also after a failure. */
+int adapters_find(struct adapter_list *out, const struct text_list *adapters, struct progress *p,
+                  struct error *e) MUST_USE;
 
-/* Opens the model, with an adapter merged onto it unless that is NULL, and reports notes about
+/* Opens the model, with adapters merged onto it unless that is NULL, and reports notes about
  * reading its checkpoint; `strict` refuses a checkpoint with unknown keys. The caller closes it.
  * NULL on failure. */
-struct decoder *model_open(const char *path, const char *adapter, int strict, struct progress *p,
-                           struct error *e) MUST_USE;
+struct decoder *model_open(const char *path, const struct adapter_list *adapters, int strict,
+                           struct progress *p, struct error *e) MUST_USE;
 /* The same with an open one, or NULL. */
 struct decoder *model_told(struct decoder *d, int strict, struct progress *p,
                            struct error *e) MUST_USE;

@@ -32,8 +32,22 @@ static const struct {
                 {"llama-pissa", "llama-gqa"},
                 {"mixtral-router", "mixtral"},
                 {"gpt-neox-head", "gpt-neox-parallel"},
+                {"llama-sum", "llama-gqa"},
                 {"gpt-neox-fused", "gpt-neox-parallel"}};
 enum { ADAPTERS = sizeof adapters / sizeof *adapters };
+
+/* Of llama-sum. */
+static struct adapter_part parts[] = {
+    {(char *)(uintptr_t) "tests/goldens/adapters/llama-patterns", 0.4},
+    {(char *)(uintptr_t) "tests/goldens/adapters/llama-bin", -0.25},
+    {(char *)(uintptr_t) "tests/goldens/adapters/llama-pissa", 1}};
+
+/* The model with one adapter, as it is. */
+static struct decoder *open_adapted(const char *base, const char *folder, struct error *e)
+{
+    struct adapter_part part = {(char *)(uintptr_t)folder, 1};
+    return decoder_open_adapted(base, &(struct adapter_list){&part, 1}, e);
+}
 
 static struct golden *cases;
 static size_t case_count;
@@ -75,7 +89,10 @@ static void compare(const char *name, const char *dtype, enum weights_mode weigh
     double *logprob = golden_read_f64(path, base->segments),
            *got = calloc(base->segments * (n + 1), sizeof *got),
            *got_logprob = got + base->segments * n, *c = calloc(4 * n, sizeof *c);
-    struct decoder *d = decoder_open_adapted(base->checkpoint, folder, &e);
+    struct decoder *d = strcmp(name, "llama-sum") == 0
+                            ? decoder_open_adapted(base->checkpoint,
+                                                   &(struct adapter_list){parts, 3}, &e)
+                            : open_adapted(base->checkpoint, folder, &e);
     struct kernels *k = d ? kernels_open(dtype, &e) : NULL;
     struct engine_request request = {.positions = (int)n, .batch = 1, .weights = weights};
     struct engine *g = k ? engine_create(k, d, &request, &e) : NULL;
@@ -122,10 +139,31 @@ static void test_goldens(void **state)
 static void refused(const char *base, const char *adapter, const char *words)
 {
     struct error e = {""};
-    struct decoder *d = decoder_open_adapted(base, adapter, &e);
+    struct decoder *d = open_adapted(base, adapter, &e);
     if (d)
         fail_msg("%s with %s: was opened", base, adapter);
     assert_int_equal(check_message(adapter, &e, words), 0);
+}
+
+/* What is no sum is merged alone, and without a factor. */
+static void only_sums_are_joined(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"tests/goldens/adapters/llama-dora", "use_dora is not supported with a factor"},
+        {"tests/goldens/adapters/llama-tokens", "trainable_token_indices is not supported with a"},
+        {"tests/goldens/adapters/llama-added", "a module that was trained whole is not supported"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (int other = 0; other < 2; other++) {
+            struct adapter_part two[] = {{(char *)(uintptr_t)rows[i][0], other ? 1 : 0.5},
+                                         parts[1]};
+            struct error e = {""};
+            struct decoder *d = decoder_open_adapted("tests/goldens/llama-gqa",
+                                                     &(struct adapter_list){two, 1 + other}, &e);
+            if (d)
+                fail_msg("%s was merged", rows[i][0]);
+            assert_int_equal(check_message(rows[i][0], &e, rows[i][1]), 0);
+        }
 }
 
 /* An adapter whose one tensor, a vector or a matrix of zeros of F32, replaces that of the base. */
@@ -167,6 +205,7 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens),
+                                       cmocka_unit_test(only_sums_are_joined),
                                        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, open_cases, close_cases);
 }

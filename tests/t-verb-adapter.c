@@ -160,6 +160,50 @@ static void converted(void **state)
     succeed("convert " BASE " merged.h5 --adapter " ADAPTER);
 }
 
+/* Several, each with a factor: theirs are in the name, the attribute and the digest. */
+static void several(void **state)
+{
+    static const char two[] = "--adapter " ADAPTER "=0.7 --adapter goldens/adapters/llama-bin";
+    struct result a, b, c;
+    char command[512];
+
+    (void)state;
+    snprintf(command, sizeof command, "erf " BASE TOKENS "%s -o two", two);
+    succeed("%s", command);
+    succeed("erf " BASE TOKENS "--adapter " ADAPTER
+            "=0.8 --adapter goldens/adapters/llama-bin -o other-two");
+    succeed("erf " BASE TOKENS "--adapter " ADAPTER "=1 -o one");
+    a = read_result("two");
+    b = read_result("other-two");
+    assert_string_equal(a.models[0].name, "llama-gqa+llama-patterns=0.7+llama-bin");
+    assert_string_equal(a.models[0].adapter, ADAPTER "=0.7, goldens/adapters/llama-bin");
+    assert_string_not_equal(a.models[0].digest, b.models[0].digest);
+    assert_true(a.models[0].fields[0].logprob[0] != b.models[0].fields[0].logprob[0]);
+    result_free(&b);
+    b = read_result("tuned");
+    c = read_result("one"); /* a factor of 1 is none */
+    assert_string_equal(b.models[0].digest, c.models[0].digest);
+    result_free(&b);
+    result_free(&c);
+    snprintf(command, sizeof command, "convert " BASE " both-merged %s", two);
+    succeed("%s", command);
+    succeed("erf both-merged" TOKENS "-o of-both");
+    b = read_result("of-both");
+    assert_memory_equal(a.models[0].fields[0].norm, b.models[0].fields[0].norm,
+                        a.models[0].segments * a.models[0].fields[0].positions * sizeof(double));
+    result_free(&a);
+    result_free(&b);
+    for (int i = 1; i <= 2; i++) {
+        snprintf(command, sizeof command, "erf " BASE TOKENS "%s --shard %d/2 -o part%d", two, i,
+                 i);
+        succeed("%s", command);
+    }
+    succeed("merge part1 part2 -o joined --format svg");
+    assert_same_file(at("joined/erf.h5"), at("two/erf.h5"));
+    expect("info " BASE " --adapter goldens/adapters/llama-dora=0.5", 1,
+           "use_dora is not supported with a factor or another adapter");
+}
+
 static void by_name(void **state)
 {
     struct outcome o = reach("erf " BASE TOKENS "--adapter me/tuned -o by-name");
@@ -202,6 +246,7 @@ int main(void)
         cmocka_unit_test(settings_are_in_the_digest),
         cmocka_unit_test(resuming_and_merging),
         cmocka_unit_test(converted),
+        cmocka_unit_test(several),
         cmocka_unit_test(by_name),
         cmocka_unit_test(what_does_not_go_is_refused),
     };

@@ -1,5 +1,6 @@
 #include "io/adapters/adapter.h"
 
+#include "io/adapters/adapter_folder.h"
 #include "io/adapters/adapter_product.h"
 #include "io/adapters/adapter_settings.h"
 #include "io/containers/safetensors.h"
@@ -7,20 +8,16 @@
 #include "io/system/file.h"
 #include "io/torch/torch.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define CONFIG "adapter_config.json"
-#define WEIGHTS "adapter_model.safetensors"
-#define OLDER_WEIGHTS "adapter_model.bin"
 #define PREFIX "base_model.model."
 #define MAGNITUDE ".lora_magnitude_vector"
 #define ROWS ".token_adapter.trainable_tokens_delta"
 
-enum { NAME_BYTES = 1024, ALIGNMENT = 64, SHOWN_MAX = 400 };
+enum { NAME_BYTES = 1024, ALIGNMENT = 64 };
 
 /* An adapter being merged onto a base. */
 struct merge {
@@ -30,6 +27,8 @@ struct merge {
     struct adapter_settings settings;
     struct product *products;
     size_t count;
+    double factor; /* on what is added */
+    int alone; /* 1: the only adapter, without a factor, so it may do more than add */
     int has_rows; /* a table with rows that were trained by themselves was found */
     struct error *e;
 };
@@ -210,7 +209,7 @@ static int add_pair(struct merge *m, struct tensor *a, const char *module, const
                         .left = turned ? a : b,
                         .right = turned ? b : a,
                         .transposed = turned,
-                        .scale = scale};
+                        .scale = m->factor * scale};
     if (m->settings.has_magnitudes &&
         (!(p.magnitude = pair(m, a->name, module, MAGNITUDE)) || check_magnitudes(m, &p)))
         return -1;
@@ -218,9 +217,21 @@ static int add_pair(struct merge *m, struct tensor *a, const char *module, const
     return 0;
 }
 
+/* What does more than add needs the base as it is. */
+static int refuse_beside(const struct merge *m, const char *what)
+{
+    return m->alone ? 0
+                    : fail(m->e,
+                           "%s: %s is not supported with a factor or another adapter (expected it "
+                           "as the only --adapter, without =FACTOR)",
+                           m->file->path, what);
+}
+
 /* Rows of a table that were trained by themselves. */
 static int add_rows(struct merge *m, struct tensor *rows, const char *module)
 {
+    if (refuse_beside(m, "trainable_token_indices"))
+        return -1;
     struct tensor *onto = target(m, rows->name, module, ".weight");
     size_t *index = NULL, count = 0, *kept;
     int result = -1;
@@ -264,7 +275,8 @@ static int add_bias(struct merge *m, struct tensor *b, const char *module)
     if (b->rank != 1 || onto->rank != 1 || b->shape[0] != onto->shape[0])
         return fail(m->e, "%s: tensor %s does not fit %s of the base", m->file->path, b->name,
                     onto->name);
-    m->products[m->count++] = (struct product){.onto = onto, .right = b, .scale = scale};
+    m->products[m->count++] =
+        (struct product){.onto = onto, .right = b, .scale = m->factor * scale};
     return 0;
 }
 
@@ -298,7 +310,7 @@ static int replace(struct merge *m, const struct tensor *with, const char *name)
     if (layer && !layer[strlen(".base_layer")])
         *layer = '\0';
     struct tensor *old = target(m, with->name, module, end);
-    if (!old)
+    if (!old || refuse_beside(m, "a module that was trained whole"))
         return -1;
     if (old->merged)
         return fail(m->e, "%s: two of its tensors are for %s of the base, the second %s",
@@ -398,15 +410,6 @@ static int merge_all(struct merge *m)
 
 /* -- the folder -- */
 
-static char *in_folder(const char *folder, const char *name, struct error *e)
-{
-    char *path;
-    if (asprintf(&path, "%s/%s", folder, name) >= 0)
-        return path;
-    fail_memory(e, (double)strlen(folder), "a path");
-    return NULL;
-}
-
 /* safetensors, or what torch.save wrote. */
 static int read_file(struct merge *m)
 {
@@ -453,50 +456,18 @@ static int is_gguf(const struct tensors *t)
            memcmp(store_file_at(t, 0)->bytes, GGUF_MAGIC, 4) == 0;
 }
 
-/* "a, b": the folders in a folder that hold adapters, in order of name; returns how many. */
-static int adapters_within(char shown[SHOWN_MAX], const char *folder)
+static struct config *merge_folder(struct tensors *base, const char *folder, const double *factor,
+                                   const char *const *transposed, struct error *e)
 {
-    struct dirent **entries;
-    int count = scandir(folder, &entries, NULL, alphasort), found = 0;
-    *shown = '\0';
-    for (int i = 0; i < count; i++) {
-        char name[sizeof entries[i]->d_name + sizeof "/" CONFIG];
-        size_t at = strlen(shown);
-        snprintf(name, sizeof name, "%s/" CONFIG, entries[i]->d_name);
-        if (*entries[i]->d_name != '.' && path_exists(folder, name)) {
-            snprintf(shown + at, SHOWN_MAX - at, "%s%s", at ? ", " : "", entries[i]->d_name);
-            found++;
-        }
-        free(entries[i]);
-    }
-    if (count >= 0)
-        free(entries);
-    return found;
-}
-
-/* A folder without adapter_config.json. */
-static void fail_folder(const char *folder, struct error *e)
-{
-    char shown[SHOWN_MAX];
-    int count = adapters_within(shown, folder);
-    if (count)
-        fail(e, "%s: holds %d adapter%s (expected %sthe path: %s)", folder, count,
-             count == 1 ? "" : "s", count == 1 ? "it as " : "one of them as ", shown);
-    else
-        fail(e,
-             "%s: holds no adapter (expected a folder with " CONFIG " and " WEIGHTS
-             " or " OLDER_WEIGHTS ")",
-             folder);
-}
-
-struct config *adapter_merge(struct tensors *base, const char *folder,
-                             const char *const *transposed, struct error *e)
-{
-    struct merge m = {.base = base, .transposed = transposed, .e = e};
+    struct merge m = {.base = base,
+                      .transposed = transposed,
+                      .factor = factor ? *factor : 1,
+                      .alone = !factor,
+                      .e = e};
     const char *file = !path_exists(folder, WEIGHTS) && path_exists(folder, OLDER_WEIGHTS)
                            ? OLDER_WEIGHTS
                            : WEIGHTS;
-    char *path = in_folder(folder, CONFIG, e), *weights = in_folder(folder, file, e);
+    char *path = adapter_path(folder, CONFIG, e), *weights = adapter_path(folder, file, e);
     struct config *config = NULL;
     int result = -1;
     if (!path || !weights)
@@ -507,11 +478,13 @@ struct config *adapter_merge(struct tensors *base, const char *folder,
              "model)",
              folder, tensors_path(base));
     else if (access(path, F_OK))
-        fail_folder(folder, e);
+        adapter_fail_folder(folder, e);
     /* the second call settles both files and the base's, before their numbers are read */
     else if ((m.file = store_map(base, weights, e)) && store_watch(base, path, e) == 0 &&
              (config = config_open(path, e)) &&
-             adapter_settings_read(&m.settings, config, e) == 0 && read_tensors(&m) == 0)
+             adapter_settings_read(&m.settings, config, e) == 0 &&
+             (!m.settings.has_magnitudes || refuse_beside(&m, "use_dora") == 0) &&
+             read_tensors(&m) == 0)
         result = merge(&m);
 end:
     if (result) {
@@ -526,26 +499,37 @@ end:
     return config;
 }
 
-int adapter_alone(const char *folder, struct error *e)
+struct config *adapter_merge(struct tensors *base, const char *folder,
+                             const char *const *transposed, struct error *e)
 {
-    char *path = in_folder(folder, CONFIG, e), shown[SHOWN_MAX];
-    const char *name;
-    struct config *config = NULL;
-    int result = path ? 0 : -1;
-    if (path && access(path, F_OK) && adapters_within(shown, folder))
-        result = fail(e,
-                      "%s: holds only adapters: %s (expected their base as the model, with one of "
-                      "them as --adapter)",
-                      folder, shown);
-    if (path && access(path, F_OK) == 0)
-        result =
-            (config = config_open(path, e)) && config_string_or(config, "base_model_name_or_path",
-                                                                "its base model", &name, e) == 0
-                ? fail(e,
-                       "%s: is only an adapter (expected %.200s as the model, with --adapter %s)",
-                       folder, name, folder)
-                : -1;
-    config_close(config);
-    free(path);
-    return result;
+    return merge_folder(base, folder, NULL, transposed, e);
+}
+
+struct config *adapters_merge(struct tensors *base, const struct adapter_list *list,
+                              const char *const *transposed, struct error *e)
+{
+    json_t *all = list->count == 1 && list->part->factor == 1 ? NULL : json_array();
+    if (!all)
+        return adapter_merge(base, list->part->folder, transposed, e);
+    for (int i = 0; i < list->count; i++) {
+        const struct adapter_part *p = &list->part[i];
+        struct config *c = merge_folder(base, p->folder, &p->factor, transposed, e);
+        int bad = !c || (json_array_append_new(all, json_pack("{s:f, s:O}", "factor", p->factor,
+                                                              "config", config_root(c))) &&
+                         fail_memory(e, 1024, "adapters"));
+        config_close(c);
+        if (bad) {
+            json_decref(all);
+            return NULL;
+        }
+    }
+    return config_from_json(list->part->folder, json_pack("{s:o}", "adapters", all), e);
+}
+
+void adapter_list_free(struct adapter_list *list)
+{
+    for (int i = 0; i < list->count; i++)
+        free(list->part[i].folder);
+    free(list->part);
+    *list = (struct adapter_list){0};
 }

@@ -19,6 +19,24 @@
 struct config *adapter_merge(struct tensors *base, const char *folder,
                              const char *const *transposed, struct error *e) MUST_USE;
 
+/* An adapter, and what its changes are multiplied by; a list of them owns its folders. */
+struct adapter_part {
+    char *folder;
+    double factor;
+};
+struct adapter_list {
+    struct adapter_part *part;
+    int count;
+};
+/* Merges all of them: each as adapter_merge does, times its factor, so that their changes add up,
+ * as add_weighted_adapter of PEFT by "cat" does. With a factor other than 1, or more than one
+ * adapter, what is no sum is refused by name: magnitudes (DoRA), modules and rows of tables that
+ * were trained by themselves. Returns the adapter_config.json of the only adapter without a factor,
+ * else an object of all configurations and factors. */
+struct config *adapters_merge(struct tensors *base, const struct adapter_list *list,
+                              const char *const *transposed, struct error *e) MUST_USE;
+void adapter_list_free(struct adapter_list *list);
+
 /* Fails if FOLDER holds an adapter or folders of adapters: -1, with an error that names the base
  * model and the option to use. */
 int adapter_alone(const char *folder, struct error *e) MUST_USE;

@@ -18,7 +18,8 @@ extern const char *const attribution_names[]; /* grad, inputxgrad, ig, smoothgra
 
 struct erf_options {
     struct text_list models, text, tokens; /* arguments, borrowed */
-    const char *folder, *adapter; /* adapter NULL: none */
+    const char *folder;
+    struct text_list adapters; /* DIR or DIR=FACTOR */
     struct reading_options reading;
     struct segments_request cut; /* length 0: 2048, or a table's columns */
     double thresholds[THRESHOLDS_MAX]; /* ascending */

@@ -185,7 +185,7 @@ static int open_models(struct erf_run *r, int *taken, struct error *e)
 
         m->argument = &r->arguments[i];
         m->out = &r->result.models[r->count];
-        m->decoder = model_open(m->argument->path, m->argument->adapter_path, r->options->strict,
+        m->decoder = model_open(m->argument->path, &m->argument->adapted, r->options->strict,
                                 r->progress, e);
         if (m->decoder && (!r->options->verify || verify_model(m, r->progress, e) == 0)) {
             r->count++;

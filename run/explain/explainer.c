@@ -12,7 +12,7 @@ int explainer_open(struct explainer *x, const struct explain_run *r, struct erro
     const char *path = r->argument->path;
 
     *x = (struct explainer){.options = o, .argument = r->argument, .progress = r->progress};
-    x->decoder = model_open(path, r->argument->adapter_path, o->strict, r->progress, e);
+    x->decoder = model_open(path, &r->argument->adapted, o->strict, r->progress, e);
     return !x->decoder ||
                    (!model_take_length(x->decoder, o->train_length) &&
                     models_refuse_length(e) != 0) ||

@@ -29,7 +29,8 @@ struct explain_options {
     const char *target, *against; /* target NULL: see `targets`; against NULL: no contrast */
     const char *answer; /* to a prompt, of any number of tokens; NULL: none */
     long targets; /* after a prompt: the likeliest tokens, so many */
-    const char *adapter, *folder; /* NULL: nothing is written */
+    struct text_list adapters; /* DIR or DIR=FACTOR */
+    const char *folder; /* NULL: nothing is written */
     struct reading_options reading;
     struct machine_options machine;
     struct encoding_options encoding;

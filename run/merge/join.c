@@ -18,7 +18,7 @@
  * its option for layers. */
 static int check_command(const struct result *r, const char *path, int *by_layer, struct error *e)
 {
-    struct text_list texts = {0};
+    struct text_list texts = {0}, adapters = {0};
     struct model_argument *models = NULL;
     const char *layer;
     char **words;
@@ -31,9 +31,9 @@ static int check_command(const struct result *r, const char *path, int *by_layer
     *by_layer = layer != NULL;
     for (; operands < count && strncmp(words[operands], "--", 2) != 0 && rc == 0; operands++)
         rc = text_list_add(&texts, words[operands], e);
-    if (rc == 0 &&
-        (!texts.count || !command_value(words, count, "--shard") ||
-         model_arguments(&models, &texts, command_value(words, count, "--adapter"), &why) != 0))
+    if (rc == 0 && (!texts.count || !command_value(words, count, "--shard") ||
+                    command_values(&adapters, words, count, "--adapter", e) != 0 ||
+                    model_arguments(&models, &texts, &adapters, &why) != 0))
         rc = fail(e, "%s: its command is not understood: %.200s", path, r->command);
     for (size_t i = 0; rc == 0 && i < r->model_count; i++) {
         const struct result_model *m = &r->models[i];
@@ -50,6 +50,7 @@ static int check_command(const struct result *r, const char *path, int *by_layer
     }
     model_arguments_free(models, texts.count);
     text_list_free(&texts);
+    text_list_free(&adapters);
     free(words);
     return rc;
 }

@@ -15,8 +15,8 @@
 static int open_model(struct ppl_model *m, const struct ppl_options *o, int *taken,
                       struct progress *p, struct error *e)
 {
-    struct decoder *d = m->decoder = model_open(m->argument->path, m->argument->adapter_path,
-                                                o->strict, p, e);
+    struct decoder *d = m->decoder = model_open(m->argument->path, &m->argument->adapted, o->strict,
+                                                p, e);
 
     if (!d)
         return -1;

@@ -26,7 +26,7 @@ struct ppl_options {
     struct text_list models, text, tokens; /* arguments, borrowed */
     struct reading_options reading;
     const char *folder; /* NULL: nothing is written */
-    const char *adapter; /* NULL: none */
+    struct text_list adapters; /* DIR or DIR=FACTOR */
     const char *per_token; /* NULL: not written */
     enum protocol protocol;
     size_t contexts[CONTEXTS_MAX]; /* inputs, ascending; none for cached */

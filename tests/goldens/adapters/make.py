@@ -8,7 +8,8 @@ CASE/ has adapter_config.json and adapter_model.safetensors (or adapter_model.bi
     norm.npy     float64 [S, L-1], ||d log p(last token) / d e_m||, e_m the row that the table with its adapter gives
     logprob.npy  float64 [S]
 
-from PeftModel on transformers in float64, unmerged; merge_and_unload gives log p and norms within 1e-11 of them, as is checked. Versions: PEFT 0.21.2,
+from PeftModel on transformers in float64, unmerged; merge_and_unload gives log p and norms within 1e-11 of them, as is checked. SUMS: several adapters of these
+cases, each times a factor, as add_weighted_adapter joins them ("cat"); the folder has only the two files of expected values. Versions: PEFT 0.21.2,
 transformers 5.23.0 (llama-added, llama-bin, mixtral-router, gpt-neox-head, llama-dora, llama-dora-table, gpt2-dora,
 llama-tokens, llama-pissa: 5.24.0), PyTorch 2.15.0 (CPU). Read by tests/t-model-adapters.c, which has the bases by case.
 """
@@ -62,6 +63,10 @@ CASES = {
     "llama-pissa": ("llama-gqa", dict(r=2, lora_alpha=3, target_modules=["q_proj", "up_proj"], init_lora_weights="pissa"), torch.float32),
     "gpt-neox-fused": ("gpt-neox-parallel", dict(r=4, lora_alpha=9, target_modules="all-linear", use_rslora=True), torch.float16),
 }
+
+
+# base, adapters with their factors; with 0.7, -0.4 and 1 rounding of the sums to float moves log p by 2.6e-6
+SUMS = {"llama-sum": ("llama-gqa", {"llama-patterns": 0.4, "llama-bin": -0.25, "llama-pissa": 1.0})}
 
 
 def base_model(folder, dtype):
@@ -174,7 +179,27 @@ def make_case(case):
     print(f"{case}: log p {logprob}, without it {plain}")
 
 
+def make_sum(case):
+    base, parts = SUMS[case]
+    folder = os.path.join(HERE, case)
+    os.makedirs(folder, exist_ok=True)
+    tokens = np.load(os.path.join(GOLDENS, base, "tokens.npy"))
+    model = None
+    for name in parts:
+        path = os.path.join(HERE, name)
+        if model:
+            model.load_adapter(path, name, autocast_adapter_dtype=False)
+        else:
+            model = PeftModel.from_pretrained(base_model(os.path.join(GOLDENS, base), torch.float64), path, name, autocast_adapter_dtype=False)
+    model.double().add_weighted_adapter(list(parts), list(parts.values()), "all", combination_type="cat")
+    model.set_adapter("all")
+    norm, logprob = expected(Oracle(model.double()), tokens, generator(case), case)
+    np.save(os.path.join(folder, "norm.npy"), norm)
+    np.save(os.path.join(folder, "logprob.npy"), logprob)
+    print(f"{case}: log p {logprob}")
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    for chosen in sys.argv[1:] or CASES:
-        make_case(chosen)
+    for chosen in sys.argv[1:] or [*CASES, *SUMS]:
+        (make_sum if chosen in SUMS else make_case)(chosen)
