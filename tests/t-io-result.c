@@ -266,6 +266,7 @@ static struct result fill_fields(void)
     static double completeness[2 * SEGMENTS] = {1, -2, 3, 4, 5, -6},
                                    attention[2 * 3 * POSITIONS] = {0.5, 0.25};
     static uint64_t words[2 * 2 * 3 * POSITIONS];
+    static double decays[2 * 5];
     fill_example();
     for (int i = 0; i < 6; i++) {
         fields[i] = example.fields[1];
@@ -280,12 +281,18 @@ static struct result fill_fields(void)
     fields[0].completeness = fields[3].completeness = completeness;
     for (int i = 0; i < 2 * 3 * POSITIONS; i++)
         words[i] = UINT64_MAX - (uint64_t)i, words[2 * 3 * POSITIONS + i] = (uint64_t)i << 40;
+    for (int i = 0; i < 2 * 5; i++)
+        decays[i] = -0.125 * i;
     models[1].attention = (struct result_attention){.layers = 2,
                                                     .heads = 3,
                                                     .positions = POSITIONS,
                                                     .high = words,
                                                     .low = words + 2 * 3 * POSITIONS,
-                                                    .mass = attention};
+                                                    .mass = attention,
+                                                    .recurrence_heads = 5,
+                                                    .decay_high = words + 1,
+                                                    .decay_low = words + 2,
+                                                    .log_decay = decays};
     return (struct result){.version = (char *)"0.1.0",
                            .command = (char *)"reach erf",
                            .shards = 1,
@@ -342,6 +349,13 @@ static void test_fields(void **state)
         if (with_data) {
             assert_memory_equal(got.models[1].attention.high, want.models[1].attention.high, words);
             assert_memory_equal(got.models[1].attention.low, want.models[1].attention.low, words);
+            assert_int_equal(got.models[1].attention.recurrence_heads, 5);
+            assert_memory_equal(got.models[1].attention.decay_high,
+                                want.models[1].attention.decay_high, 2 * 5 * sizeof(uint64_t));
+            assert_memory_equal(got.models[1].attention.decay_low,
+                                want.models[1].attention.decay_low, 2 * 5 * sizeof(uint64_t));
+            assert_memory_equal(got.models[1].attention.log_decay,
+                                want.models[1].attention.log_decay, 2 * 5 * sizeof(double));
         }
         result_free(&got);
     }

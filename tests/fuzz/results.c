@@ -40,6 +40,9 @@ int fuzz_result(const uint8_t *data, size_t size)
             sum += bytes ? text[bytes - 1] : 0;
         }
         sum += a->high ? (double)a->high[a->layers * a->heads * a->positions - 1] : 0;
+        sum += a->decay_high ? (double)a->decay_high[a->layers * a->recurrence_heads - 1] : 0;
+        sum += a->decay_low ? (double)a->decay_low[a->layers * a->recurrence_heads - 1] : 0;
+        sum += a->log_decay ? a->log_decay[a->layers * a->recurrence_heads - 1] : 0;
         sum += a->low ? (double)a->low[a->layers * a->heads * a->positions - 1] : 0;
     }
     result_free(&r);

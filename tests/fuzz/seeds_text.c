@@ -203,6 +203,7 @@ void sow_result(struct sower *w)
             .segments = 2, .wide = i, .start = start, .fields = fields, .field_count = 1};
         snprintf(models[i].name, sizeof models[i].name, "model %d", i);
     }
+    double decays[2] = {-1, -0.5};
     static const char *const names[] = {"one", "two", "layer",
                                         "shard"}; /* layer: one model, with a layer of its target */
     for (size_t i = 0; i < 4 && !w->failed; i++) {
@@ -223,8 +224,15 @@ void sow_result(struct sower *w)
                                                     .bytes = bytes};
         if (i == 3) {
             fields[0].completeness = sums;
-            models[0].attention = (struct result_attention){
-                .layers = 1, .heads = 1, .positions = 3, .high = words, .low = words};
+            models[0].attention = (struct result_attention){.layers = 1,
+                                                            .heads = 1,
+                                                            .positions = 3,
+                                                            .high = words,
+                                                            .low = words,
+                                                            .recurrence_heads = 2,
+                                                            .decay_high = words,
+                                                            .decay_low = words,
+                                                            .log_decay = decays};
         }
         struct atomic_file f;
         w->failed = result_stage(path, &r, &f, w->e) || atomic_place(&f, w->e) ? -1 : 0;
