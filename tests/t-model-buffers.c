@@ -146,12 +146,8 @@ static void check_requests(const char *name, const struct decoder *d, int n)
                                           .positions = n,
                                           .batch = batch,
                                           .score.outputs = outputs});
-        char layers[DECODER_LAYERS_TEXT];
-        if (!*decoder_unattended_text(layers, d))
-            check(name, d,
-                  (struct engine_request){.kind = REQUEST_ATTENTION,
-                                          .positions = n,
-                                          .batch = batch});
+        check(name, d,
+              (struct engine_request){.kind = REQUEST_ATTENTION, .positions = n, .batch = batch});
     }
     if (score_carry_check(d, &e) == 0)
         check(name, d,
