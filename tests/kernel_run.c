@@ -421,10 +421,13 @@ struct outputs run_activation(struct kernels *k, const struct activation_case *c
                                                        : fabs(up[i]);
         double most = c->kind == ACTIVATION_RELU_SQUARED ? z : 1; /* of the factor on z */
         double value = c->kind == ACTIVATION_SIGMOID ? 1 + z : z * most;
+        double slope = 1 + z;
+        if (c->kind == ACTIVATION_TANH) /* to its own size, down to the least float */
+            slope = (1 + z) / (cosh(z) * cosh(z)) + 0x1p-99;
         a->bound[i] = 8 * value * other;
-        du->bound[i] = 8 * fabs(da[i]) * (c->gated ? value : 1 + z);
+        du->bound[i] = 8 * fabs(da[i]) * (c->gated ? value : slope);
         if (dg)
-            dg->bound[i] = 8 * fabs(da[i]) * other * (1 + z);
+            dg->bound[i] = 8 * fabs(da[i]) * other * slope;
     }
     k->destroy(k, bg);
     free(up), free(gate), free(da);

@@ -254,7 +254,7 @@ static void test_goldens(void **state)
         outputs_free(&rounded);
     }
     fclose(file);
-    assert_int_equal(cases, 79);
+    assert_int_equal(cases, 81);
 }
 
 /* ---- forward against reverse ---- */
@@ -520,7 +520,7 @@ static void test_transpose(void **state)
                                                   ACTIVATION_GELU_BLOOM,   ACTIVATION_QUICK_GELU,
                                                   ACTIVATION_RELU,         ACTIVATION_SILU,
                                                   ACTIVATION_RELU_SQUARED, ACTIVATION_CLAMPED,
-                                                  ACTIVATION_TANH};
+                                                  ACTIVATION_TANH,         ACTIVATION_SIGMOID};
     static const double caps[] = {0, 1.5};
     size_t n = ROWS * WIDTH;
     char name[40];
@@ -533,7 +533,7 @@ static void test_transpose(void **state)
         snprintf(name, sizeof name, "head with soft-cap %g", caps[i]);
         check_map(&(struct map){name, WIDTH, 1, head_forward, head_both, &caps[i]});
     }
-    for (size_t i = 0; i < 18; i++) {
+    for (size_t i = 0; i < 2 * sizeof activations / sizeof *activations; i++) {
         snprintf(name, sizeof name, "activation %zu%s", i / 2, i % 2 ? " gated" : "");
         check_map(&(struct map){name, i % 2 ? 2 * n : n, n, activation_forward, activation_both,
                                 &activations[i / 2]});

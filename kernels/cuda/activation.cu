@@ -34,9 +34,8 @@ __device__ static float activation(float *slope, float x)
         *slope = over ? 0.0f : gate + x * (1.702f * gate * sigmoid(-1.702f * x));
         return x * gate;
     } else if (KIND == ACTIVATION_TANH) {
-        gate = tanhf(x);
-        *slope = (1 - gate) * (1 + gate);
-        return gate;
+        *slope = 4 * sigmoid(2 * x) * sigmoid(-2 * x);
+        return tanhf(x);
     } else if (KIND == ACTIVATION_SIGMOID) {
         gate = sigmoid(x);
         *slope = gate * sigmoid(-x);

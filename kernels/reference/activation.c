@@ -42,10 +42,7 @@ static double activation(double *slope, double x, enum activation kind)
         gate = sigmoid(1.702 * x);
         gate_slope = 1.702 * gate * sigmoid(-1.702 * x);
         break;
-    case ACTIVATION_TANH:
-        gate = tanh(x);
-        *slope = (1 - gate) * (1 + gate);
-        return gate;
+    case ACTIVATION_TANH: *slope = 1 / (cosh(x) * cosh(x)); return tanh(x);
     case ACTIVATION_SIGMOID:
         gate = sigmoid(x);
         *slope = gate * sigmoid(-x);

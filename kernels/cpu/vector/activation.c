@@ -45,9 +45,10 @@ INLINE v_float activation(v_float *slope, v_float x, enum activation kind)
         *slope = v_select(over, v_all(0), v_fma(x, 1.702f * (gate * other), gate));
         return x * gate;
     }
-    case ACTIVATION_TANH: { /* of |x|, by e^(-2 |x|) - 1 */
+    case ACTIVATION_TANH: { /* of |x|, by e^(-2 |x|) - 1; 1 - tanh^2 = 4 sigma(2 x) sigma(-2 x) */
         v_float less = less_one(-2.0f * v_absolute(x)), size = -less / (2.0f + less);
-        *slope = (1.0f - size) * (1.0f + size);
+        gate = v_sigmoid(&other, 2.0f * x);
+        *slope = 4.0f * (gate * other);
         return v_select(x < 0.0f, -size, size);
     }
     case ACTIVATION_SIGMOID:
