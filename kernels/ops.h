@@ -183,12 +183,12 @@ static inline int recurrence_o_width(const struct recurrence *r)
 {
     return r->heads * r->value_size;
 }
-/* States of a head that are kept: the one before row 0, RECURRENCE_SPAN, 2 RECURRENCE_SPAN .. of
- * `keys` rows, and the one behind the last. */
+/* States of a head that are kept: the one after each RECURRENCE_SPAN of its `keys` rows, and after
+ * the last row. */
 enum { RECURRENCE_SPAN = 256 };
 static inline size_t recurrence_states(int keys)
 {
-    return ((size_t)keys + RECURRENCE_SPAN - 1) / RECURRENCE_SPAN + 1;
+    return ((size_t)keys + RECURRENCE_SPAN - 1) / RECURRENCE_SPAN;
 }
 
 /* How the gates of a recurrence come from numbers a, and b, of the row and the head. With dt = ln(1
@@ -497,9 +497,8 @@ struct kernels {
                          int heads);
     /* o[segments*queries, recurrence_o_width] of the last `queries` of the keys, from
      * qkv[segments*keys, recurrence_width] and gates[segments*keys, 2 heads] (ROLE_RESIDUAL).
-     * states [segments, heads, recurrence_states(keys), key_size, value_size], ROLE_STATISTIC: the
-     * first of a head is read, the others are written. NULL, for one query alone: begins with zero
-     * and keeps none. */
+     * states [segments, heads, recurrence_states(keys), key_size, value_size], ROLE_STATISTIC, are
+     * all written. NULL, for one query alone: keeps none. */
     void (*recur)(struct kernels *k, struct buffer *o, struct buffer *states,
                   const struct buffer *qkv, const struct buffer *gates,
                   const struct recurrence *recurrence, int segments, int queries, int keys);

@@ -171,8 +171,6 @@ static void recurrence_step(void *of)
     struct recurrence_trial *t = of;
     struct kernels *k = t->k;
     const struct recurrence *r = &t->recurrence;
-    k->scale(k, t->states, 0, (struct rows){r->heads, (int)recurrence_states(t->rows)},
-             r->key_size * r->value_size);
     k->recur(k, t->o, t->states, t->qkv, t->gates, r, 1, t->rows, t->rows);
     k->recur_reverse(k, t->d_qkv, t->d_gates, t->o, t->states, t->qkv, t->gates, r, 1, t->rows,
                      t->rows);

@@ -88,7 +88,6 @@ void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, in
     struct layer *s = &g->layers[l];
     struct convolution convolution = convolution_of(g, l);
     struct recurrence recurrence = recurrence_of(g, l);
-    struct buffer *states = states_of(g, l);
     int keys = g->shape.keys[l], queries = g->shape.queries[l];
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     k->linear(k, g->mixed, g->y, w->recurrence_in.weight, w->recurrence_in.bias, key_rows, 0);
@@ -96,11 +95,7 @@ void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, in
     k->linear(k, s->steps, g->y, w->recurrence_steps.weight, w->recurrence_steps.bias, key_rows, 0);
     k->linear(k, s->z, y_last, w->output_gate.weight, w->output_gate.bias, query_rows, 0);
     make_operands(g, l, batch);
-    if (states) /* the first of them is read */
-        k->scale(k, states, 0,
-                 (struct rows){batch * recurrence.heads, (int)recurrence_states(keys)},
-                 recurrence.key_size * recurrence.value_size);
-    k->recur(k, s->raw_o, states, g->qkv, g->gates, &recurrence, batch, queries, keys);
+    k->recur(k, s->raw_o, states_of(g, l), g->qkv, g->gates, &recurrence, batch, queries, keys);
     gate_output(g, l, query_rows);
 }
 

@@ -176,11 +176,11 @@ void describe(char text[300], const struct kernels *k, const struct any_case *c)
     case OP_RECURRENCE:
         snprintf(rest, left,
                  "recurrence keys %d queries %d heads %d/%d of %d x %d delta %d states %d decay %g "
-                 "scale %g",
+                 "scale %g size %g",
                  c->recurrence.keys, c->recurrence.queries, c->recurrence.heads,
                  c->recurrence.key_heads, c->recurrence.key_size, c->recurrence.value_size,
                  c->recurrence.delta, c->recurrence.states, c->recurrence.decay,
-                 c->recurrence.scale);
+                 c->recurrence.scale, c->recurrence.size);
         break;
     case OP_GATING:
         snprintf(rest, left, "gating rows %d heads %d bias %d alias %d low %g high %g write %g",

@@ -6,8 +6,7 @@
 
 /* What a case is made of. */
 struct numbers {
-    double *qkv, *gates, *d_o, *begin,
-        *skip; /* begin [segments, heads, dk, dv]: the first states */
+    double *qkv, *gates, *d_o, *skip;
 };
 
 static struct recurrence shape_of(const struct recurrence_case *c)
@@ -20,6 +19,14 @@ static struct recurrence shape_of(const struct recurrence_case *c)
                                .scale = c->scale};
 }
 
+/* The mean INFINITY: most rows decay by nothing, others by what leaves nothing in float, in double,
+ * or at all. */
+static double mixed_log_decay(size_t row)
+{
+    static const double logs[] = {-700, -1e4, -1e17, -INFINITY};
+    return row % 5 == 4 ? logs[row / 5 % 4] : 0;
+}
+
 /* Log decays in (-2 decay, 0], steps in (0, 1), and with the delta rule keys that are short enough
  * for step |k|^2 <= 2, where no state grows. */
 static struct numbers numbers_of(const struct recurrence_case *c)
@@ -27,21 +34,22 @@ static struct numbers numbers_of(const struct recurrence_case *c)
     struct recurrence r = shape_of(c);
     size_t width = (size_t)recurrence_width(&r), heads = (size_t)c->heads,
            queries = (size_t)c->key_heads * (size_t)c->key_size,
-           rows = (size_t)c->segments * (size_t)c->keys,
-           state = (size_t)c->key_size * (size_t)c->value_size;
+           rows = (size_t)c->segments * (size_t)c->keys;
     struct numbers n = {
         .qkv = random_segments(c->segments, c->first, (size_t)c->keys * width, 1, 1),
         .gates = random_segments(c->segments, c->first, (size_t)c->keys * 2 * heads, 2, 1),
         .d_o = random_segments(c->segments, c->first,
                                (size_t)c->queries * heads * (size_t)c->value_size, 3, 1),
-        .begin = random_segments(c->segments, c->first, heads * state, 4, c->states ? 1 : 0),
         .skip = random_values(heads, 5, 1)};
     for (size_t t = 0; t < rows; t++) {
         for (size_t h = 0; h < heads; h++) {
             double *gate = n.gates + t * 2 * heads + h;
-            gate[0] = (gate[0] - 2) * (c->decay / 2);
+            gate[0] = isinf(c->decay) ? mixed_log_decay(t % (size_t)c->keys + 3 * h)
+                                      : (gate[0] - 2) * (c->decay / 2);
             gate[heads] = (gate[heads] + 2) / 4;
         }
+        for (size_t i = 0; c->size > 0 && i < 2 * queries; i++)
+            n.qkv[t * width + i] *= c->size;
         for (size_t i = 0; c->delta && i < queries; i++)
             n.qkv[t * width + queries + i] /= 8 * ceil(sqrt((double)c->key_size) / 8);
     }
@@ -73,13 +81,6 @@ static struct sizes head_sizes(const struct recurrence_case *c, const struct num
            groups = (size_t)c->key_heads, group = h * groups / heads;
     struct sizes z = {allocate((keys + 1) * dv * sizeof(double)),
                       allocate(keys * dv * sizeof(double))};
-    const double *begin = n->begin + (s * heads + h) * dk * dv;
-    for (size_t j = 0; j < dv; j++) {
-        double sum = 0;
-        for (size_t i = 0; i < dk; i++)
-            sum += begin[i * dv + j] * begin[i * dv + j];
-        z.state[j] = sqrt(sum);
-    }
     for (size_t t = 0; t < keys; t++) {
         const double *row = n->qkv + (s * keys + t) * width,
                      *gate = n->gates + (s * keys + t) * 2 * heads + h;
@@ -105,24 +106,32 @@ static void bound_head(struct outputs *out, const struct recurrence_case *c,
            dv = (size_t)c->value_size, width = (size_t)recurrence_width(&r),
            heads = (size_t)c->heads, groups = (size_t)c->key_heads, group = h * groups / heads,
            value = 2 * groups * dk + h * dv;
-    double unit = 24 + 4 * sqrt((double)keys), *adjoint = allocate(dv * sizeof *adjoint),
-           *o = out->array[0].bound, *d_qkv = out->array[1].bound, *d_gates = out->array[2].bound;
+    /* what float keeps no digits of is 0 or rounded to its least number */
+    double unit = 24 + 4 * sqrt((double)keys), least = isinf(c->decay) ? 0x1p-102 : 0,
+           *adjoint = allocate(dv * sizeof *adjoint), *o = out->array[0].bound,
+           *d_qkv = out->array[1].bound, *d_gates = out->array[2].bound;
     for (size_t t = keys; t-- > 0;) {
         const double *row = n->qkv + (s * keys + t) * width,
                      *gate = n->gates + (s * keys + t) * 2 * heads + h;
         double *d_row = d_qkv + (s * keys + t) * width,
-               *d_gate = d_gates + (s * keys + t) * 2 * heads + h, d_query = 0, d_key = 0;
+               *d_gate = d_gates + (s * keys + t) * 2 * heads + h, d_query = least, d_key = least;
         double key = length(row + (groups + group) * dk, dk), query = length(row + group * dk, dk);
         int read = t + queries >= keys;
         size_t at = ((s * queries + (t + queries - keys)) * heads + h) * dv; /* if read */
+        double *state = c->states && ((t + 1) % RECURRENCE_SPAN == 0 || t + 1 == keys)
+                            ? out->array[3].bound + ((s * heads + h) * recurrence_states(c->keys) +
+                                                     t / RECURRENCE_SPAN) *
+                                                        dk * dv
+                            : NULL;
+        d_gate[0] = d_gate[heads] = least;
         for (size_t j = 0; j < dv; j++) {
             double d_o = read ? fabs(n->d_o[at + j]) : 0, skip = fabs(n->skip[h]),
-                   state = z.state[(t + 1) * dv + j], kept = exp(gate[0]) * z.state[t * dv + j];
+                   after = z.state[(t + 1) * dv + j], kept = exp(gate[0]) * z.state[t * dv + j];
             adjoint[j] += c->scale * query * d_o;
             if (read)
-                o[at + j] = unit * (c->scale * query * state + skip * fabs(row[value + j]));
-            d_row[value + j] = unit * (gate[heads] * key * adjoint[j] + skip * d_o);
-            d_query += unit * c->scale * state * d_o;
+                o[at + j] = unit * (c->scale * query * after + skip * fabs(row[value + j])) + least;
+            d_row[value + j] = unit * (gate[heads] * key * adjoint[j] + skip * d_o) + least;
+            d_query += unit * c->scale * after * d_o;
             d_key += unit * adjoint[j] *
                      (z.written[t * dv + j] + (c->delta ? gate[heads] * key * kept : 0));
             d_gate[0] += unit * adjoint[j] * kept;
@@ -131,6 +140,8 @@ static void bound_head(struct outputs *out, const struct recurrence_case *c,
                 d_gate[0] += unit * gate[heads] * key * key * adjoint[j] * kept;
             adjoint[j] *= exp(gate[0]);
         }
+        for (size_t e = 0; state && e < dk * dv; e++)
+            state[e] = unit * z.state[(t + 1) * dv + e % dv] + least;
         for (size_t i = 0; i < dk; i++) {
             d_row[group * dk + i] += d_query;
             d_row[(groups + group) * dk + i] += d_key;
@@ -157,22 +168,20 @@ struct outputs run_recurrence(struct kernels *k, const struct recurrence_case *c
                   *d_gates = buffer_new(k, ROLE_RESIDUAL, S * keys * 2 * heads),
                   *states = c->states ? buffer_new(k, ROLE_STATISTIC, S * heads * kept * size)
                                       : NULL;
-    for (size_t i = 0; states && i < S * heads; i++)
-        k->write(k, states, i * kept * size, n.begin + i * size, size);
     k->recur(k, o, states, qkv, gates, &r, c->segments, c->queries, c->keys);
     k->recur_reverse(k, d_qkv, d_gates, d_o, states, qkv, gates, &r, c->segments, c->queries,
                      c->keys);
     kernel_collect(&out, k, "recur o", o, (size_t)c->queries * o_width, bounds);
     kernel_collect(&out, k, "recur d_qkv", d_qkv, keys * width, bounds);
     kernel_collect(&out, k, "recur d_gates", d_gates, keys * 2 * heads, bounds);
+    if (states)
+        kernel_collect(&out, k, "recur states", states, heads * kept * size, bounds);
     for (size_t s = 0; bounds && s < S; s++)
         for (size_t h = 0; h < heads; h++)
             bound_head(&out, c, &n, s, h);
     k->destroy(k, qkv), k->destroy(k, gates), k->destroy(k, d_o);
-    if (states)
-        k->destroy(k, states);
     k->weight_free(k, skip);
-    free(n.qkv), free(n.gates), free(n.d_o), free(n.begin), free(n.skip);
+    free(n.qkv), free(n.gates), free(n.d_o), free(n.skip);
     return out;
 }
 

@@ -98,9 +98,10 @@ struct join_keys_case {
 /* recur and recur_reverse */
 struct recurrence_case {
     int segments, first, keys, queries, heads, key_heads, key_size, value_size, delta;
-    int states; /* 0: none, with one query; 1: they begin with random numbers */
-    double decay; /* the mean of -l */
+    int states; /* 0: none, with one query; 1: they are kept */
+    double decay; /* the mean of -l; INFINITY: 0 and what leaves nothing, by row */
     double scale;
+    double size; /* queries and keys are below 2 size; 0: 1 */
 };
 /* gate and gate_reverse */
 struct gating_case {

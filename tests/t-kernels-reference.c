@@ -175,7 +175,8 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                                     whole_field(line, "delta"),
                                     whole_field(line, "states"),
                                     field(line, "decay"),
-                                    field(line, "scale")};
+                                    field(line, "scale"),
+                                    0};
         return run_recurrence(k, &c, bounds);
     }
     if (!strcmp(op, "gating")) {

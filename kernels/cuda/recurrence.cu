@@ -133,7 +133,7 @@ struct span_sizes {
 
 static struct span_sizes span_sizes(size_t dk, size_t dv)
 {
-    return {SPAN_CHUNKS * dk * dv, (SPAN_CHUNKS + 1) * dk * dv, RECURRENCE_SPAN * dv,
+    return {(SPAN_CHUNKS - 1) * dk * dv, (SPAN_CHUNKS + 1) * dk * dv, RECURRENCE_SPAN * dv,
             RECURRENCE_SPAN * 2 * dk};
 }
 
@@ -154,22 +154,29 @@ static int chunks_of(int keys)
     return (int)cuda_divide_up((size_t)keys, CHUNK);
 }
 
+/* Zeros [dk, dv] in scratch, the state before row 0 of each head. */
+static int clear(struct kernels *k, float *zeros, size_t size)
+{
+    return cuda_check(k, cudaMemsetAsync(zeros, 0, size * sizeof *zeros, cuda_state(k)->stream),
+                      "first states");
+}
+
 /* All chunks forward; o may be NULL. heads: of all segments. */
 template <class T, class V>
-static void run_forward(struct kernels *k, V *o, float *states,
+static void run_forward(struct kernels *k, V *o, float *states, const float *zeros,
                         const struct recurrence_task<T, V> &a, size_t heads)
 {
     size_t slots = recurrence_states(a.keys);
     LAUNCH((recur_chunks<T, V>), grid_of(a, heads), dim3(BLOCK), 0, cuda_state(k)->stream, o,
-           (float *)NULL, states, (int)slots, (int)SPAN_CHUNKS, (const float *)states,
-           slots * (size_t)a.dk * (size_t)a.dv, a, 0, chunks_of(a.keys));
+           (float *)NULL, states, (int)slots, (int)SPAN_CHUNKS, zeros, (size_t)0, a, 0,
+           chunks_of(a.keys));
 }
 
 /* All spans backwards, with span_floats for each head in `space`. */
 template <class T, class V>
 static void run_reverse(struct kernels *k, T *d_qkv, V *d_value, float *d_gates,
-                        const float *states, const struct recurrence_task<T, V> &a, size_t heads,
-                        float *space)
+                        const float *states, const float *zeros,
+                        const struct recurrence_task<T, V> &a, size_t heads, float *space)
 {
     cudaStream_t stream = cuda_state(k)->stream;
     size_t dk = (size_t)a.dk, dv = (size_t)a.dv, slots = recurrence_states(a.keys),
@@ -183,14 +190,14 @@ static void run_reverse(struct kernels *k, T *d_qkv, V *d_value, float *d_gates,
         int to = from + SPAN_CHUNKS < all ? from + SPAN_CHUNKS : all, first = from * CHUNK,
             count = (to == all ? a.keys : to * CHUNK) - first;
         size_t total = segments * (size_t)count * 2 * (size_t)a.key_heads * dk;
-        struct span_parts p = {states + (size_t)(from / SPAN_CHUNKS) * dk * dv,
-                               slots * dk * dv,
+        struct span_parts p = {from ? states + (size_t)(from / SPAN_CHUNKS - 1) * dk * dv : zeros,
+                               from ? slots * dk * dv : 0,
                                kept,
                                adjoints,
                                corrections,
                                weights};
         LAUNCH((recur_chunks<T, V>), grid_of(a, heads), dim3(BLOCK), 0, stream, (V *)NULL,
-               corrections, kept, (int)SPAN_CHUNKS, 1, p.begin, p.begin_step, a, from, to);
+               corrections, kept, (int)SPAN_CHUNKS - 1, 1, p.begin, p.begin_step, a, from, to);
         LAUNCH((recur_adjoints<T, V>), grid_of(a, heads), dim3(BLOCK), 0, stream, d_value, weights,
                adjoints, a, from, to, to == all);
         LAUNCH((recur_gradients<T, V>), dim3((unsigned)heads, (unsigned)(to - from)), dim3(BLOCK),
@@ -209,7 +216,7 @@ static size_t last_floats(size_t heads, size_t keys, size_t dk)
 
 static size_t last_reverse_floats(size_t heads, size_t keys, size_t dk)
 {
-    return heads * (2 * keys + recurrence_states((int)keys) * dk + span_floats(dk, 1));
+    return heads * (2 * keys + recurrence_states((int)keys) * dk + span_floats(dk, 1)) + dk;
 }
 
 /* w of each row and head, and from it o. */
@@ -248,15 +255,15 @@ static void run_last_reverse(struct kernels *k, T *d_qkv, float *d_gates,
     float *projected = (float *)cuda_scratch(
               k, last_reverse_floats(heads, (size_t)a.keys, (size_t)a.dk) * sizeof *projected,
               "the gradient of a recurrence's last row"),
-          *d_projected = projected + rows, *kept = d_projected + rows, *space = kept + states;
+          *d_projected = projected + rows, *kept = d_projected + rows, *space = kept + states,
+          *zeros = space + heads * span_floats((size_t)a.dk, 1);
     struct recurrence_task<T, float> b = narrow_task(a, projected);
-    if (!projected ||
-        cuda_check(k, cudaMemsetAsync(kept, 0, states * sizeof *kept, stream), "first states"))
+    if (!projected || clear(k, zeros, (size_t)a.dk))
         return;
     LAUNCH(project_values<T>, dim3((unsigned)cuda_divide_up(rows, BLOCK / WARP)), dim3(BLOCK), 0,
            stream, projected, a, rows);
-    run_forward(k, (float *)NULL, kept, b, heads);
-    run_reverse(k, d_qkv, d_projected, d_gates, kept, b, heads, space);
+    run_forward(k, (float *)NULL, kept, zeros, b, heads);
+    run_reverse(k, d_qkv, d_projected, d_gates, kept, zeros, b, heads, space);
     LAUNCH(spread_values<T>, dim3((unsigned)cuda_divide_up(values, BLOCK)), dim3(BLOCK), 0, stream,
            d_qkv + 2 * a.key_heads * a.dk, (const float *)d_projected, a, values);
 }
@@ -265,10 +272,15 @@ template <class T>
 static void recur_as(struct kernels *k, struct buffer *o, struct buffer *states,
                      const struct recurrence_task<T, T> &a, size_t segments)
 {
-    if (states)
-        run_forward(k, (T *)o->data, (float *)states->data, a, segments * (size_t)a.heads);
-    else
+    size_t size = (size_t)a.dk * (size_t)a.dv;
+    float *zeros;
+    if (!states) {
         run_last(k, (T *)o->data, a, segments);
+        return;
+    }
+    zeros = (float *)cuda_scratch(k, size * sizeof *zeros, "a recurrence");
+    if (zeros && !clear(k, zeros, size))
+        run_forward(k, (T *)o->data, (float *)states->data, zeros, a, segments * (size_t)a.heads);
 }
 
 static void recur(struct kernels *k, struct buffer *o, struct buffer *states,
@@ -302,16 +314,18 @@ static void recur_reverse_as(struct kernels *k, struct buffer *d_qkv, struct buf
     float *d_gate = (float *)d_gates->data, *kept = states ? (float *)states->data : NULL;
     for (size_t done = 0, some; done < segments; done += some) {
         some = segments - done < most ? segments - done : most;
-        float *space =
-            kept ? (float *)cuda_scratch(k, some * heads * span_floats(dk, dv) * sizeof *space,
-                                         "a recurrence's gradient")
-                 : NULL;
-        if (kept && !space)
-            return;
-        if (kept)
-            run_reverse(k, d, d + 2 * a.key_heads * a.dk, d_gate, kept, a, some * heads, space);
-        else
+        if (kept) {
+            float *zeros = (float *)cuda_scratch(k,
+                                                 (some * heads * span_floats(dk, dv) + dk * dv) *
+                                                     sizeof *zeros,
+                                                 "a recurrence's gradient");
+            if (!zeros || clear(k, zeros, dk * dv))
+                return;
+            run_reverse(k, d, d + 2 * a.key_heads * a.dk, d_gate, kept, zeros, a, some * heads,
+                        zeros + dk * dv);
+        } else {
             run_last_reverse(k, d, d_gate, a, some);
+        }
         a.qkv += some * keys * (size_t)a.width, a.value += some * keys * (size_t)a.width;
         a.d_out += some * (size_t)a.queries * heads * dv;
         a.gates += some * keys * 2 * heads, d_gate += some * keys * 2 * heads;
@@ -342,7 +356,7 @@ static size_t recurrence_bytes(struct kernels *k, const struct recurrence *r, in
            some = segments_at_once(k, heads, stateless ? 1 : dv), forward, reverse;
     some = (some < all ? some : all) * heads;
     if (!stateless)
-        return some * span_floats(dk, dv) * sizeof(float);
+        return (some * span_floats(dk, dv) + dk * dv) * sizeof(float);
     forward = last_floats(all * heads, n, dk), reverse = last_reverse_floats(some, n, dk);
     return (forward > reverse ? forward : reverse) * sizeof(float);
 }

@@ -128,6 +128,12 @@ __device__ static inline float decay_of_all(const struct chunk_space *s)
     return s->before[CHUNK - 1];
 }
 
+/* A log decay: what is below this leaves nothing, and sums remain finite and exact enough. */
+__device__ static inline double log_decay_of(float l)
+{
+    return l < -1e6f ? -1e6 : (double)l;
+}
+
 /* Decays and steps of a chunk into shared memory; begins and ends with a barrier. */
 template <class T, class V>
 __device__ static void begin_chunk(struct chunk_space *s, const struct chunk<T, V> &c)
@@ -136,8 +142,8 @@ __device__ static void begin_chunk(struct chunk_space *s, const struct chunk<T, 
     __syncthreads(); /* the chunk before is done */
     if (at < WARP) {
         int i = 2 * at;
-        double first = i < c.count ? c.gate[i * c.gate_width] : 0,
-               sum = first + (i + 1 < c.count ? c.gate[(i + 1) * c.gate_width] : 0);
+        double first = i < c.count ? log_decay_of(c.gate[i * c.gate_width]) : 0,
+               sum = first + (i + 1 < c.count ? log_decay_of(c.gate[(i + 1) * c.gate_width]) : 0);
         for (int by = 1; by < WARP; by *= 2) {
             double other = __shfl_up_sync(FULL_WARP, sum, (unsigned)by);
             sum += at >= by ? other : 0;

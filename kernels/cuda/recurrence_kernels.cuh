@@ -27,9 +27,9 @@
 #include "kernels/cuda/recurrence_chunk.cuh"
 
 /* Chunks from .. to - 1 of each head. o, or NULL. corrections: E [.., RECURRENCE_SPAN, dv] from
- * chunk `from` on, or NULL. kept [.., slots, dk, dv]: slot 1 + i / per holds the state behind the
- * ith of these chunks, if there is such a slot; begin + head * begin_step is the state before
- * `from`. Grid: heads of all segments, columns. */
+ * chunk `from` on, or NULL. kept [.., slots, dk, dv]: slot i / per holds the state behind the ith
+ * of these chunks, if there is such a slot; begin + head * begin_step is the state before `from`.
+ * Grid: heads of all segments, columns. */
 template <class T, class V>
 __global__ void __launch_bounds__(BLOCK)
     recur_chunks(V *o, float *corrections, float *kept, int slots, int per, const float *begin,
@@ -41,9 +41,8 @@ __global__ void __launch_bounds__(BLOCK)
     int first_column = (int)blockIdx.y * CHUNK;
     for (int n = 0; n < to - from; n++) {
         struct chunk<T, V> c = chunk_at(a, head, (from + n) * CHUNK);
-        int before = n % per ? n / per + 1 : n / per, behind = n / per + 1;
-        const float *S = before ? kept + (head * (size_t)slots + (size_t)before) * size
-                                : begin + head * begin_step;
+        const float *S = n ? kept + (head * (size_t)slots + (size_t)((n - 1) / per)) * size
+                           : begin + head * begin_step;
         float x[EACH][EACH] = {};
         begin_chunk(s, c);
         if (a.delta) {
@@ -81,8 +80,8 @@ __global__ void __launch_bounds__(BLOCK)
                         a.scale * (s->before[row] * x[i][j] + y[i][j]) + c.skip * c.value(row, at));
             });
         }
-        for (int d = 0; behind < slots && d < a.dk; d += CHUNK) {
-            float *next = kept + (head * (size_t)slots + (size_t)behind) * size;
+        for (int d = 0; n / per < slots && d < a.dk; d += CHUNK) {
+            float *next = kept + (head * (size_t)slots + (size_t)(n / per)) * size;
             for_tile([&](int i, int j, int, int) { x[i][j] = 0; });
             multiply<false, false>(
                 x, s, CHUNK, [&](int i, int l) { return s->behind[l] * c.key(l, d + i); },
@@ -194,9 +193,9 @@ __device__ static void sum_across(struct chunk_space *s)
 
 /* What the two kernels before left of a span: a block for each chunk n and head. */
 struct span_parts {
-    const float *begin; /* the kept state before the span; heads begin_step apart */
+    const float *begin; /* the kept state before the span, heads begin_step apart */
     size_t begin_step;
-    const float *kept; /* [.., SPAN_CHUNKS, dk, dv]: slot n the state before chunk n > 0 */
+    const float *kept; /* [.., SPAN_CHUNKS - 1, dk, dv]: the state before chunks 1 .. */
     const float *adjoints, *corrections, *weights;
 };
 
@@ -211,7 +210,8 @@ __global__ void __launch_bounds__(BLOCK)
     size_t head = blockIdx.x, n = blockIdx.y, size = (size_t)a.dk * (size_t)a.dv,
            row_0 = head * RECURRENCE_SPAN + n * CHUNK;
     struct chunk<T, V> c = chunk_at(a, head, (from + (int)n) * CHUNK);
-    const float *S = n ? p.kept + (head * SPAN_CHUNKS + n) * size : p.begin + head * p.begin_step,
+    const float *S = n ? p.kept + (head * (SPAN_CHUNKS - 1) + n - 1) * size
+                       : p.begin + head * p.begin_step,
                 *H = p.adjoints + (head * (SPAN_CHUNKS + 1) + n + 1) * size,
                 *E = p.corrections + row_0 * (size_t)a.dv, *F = p.weights + row_0 * (size_t)a.dv;
     float *d_gate = d_gates + (c.gate - a.gates), *d_pair = d_pairs + row_0 * 2 * (size_t)a.dk;

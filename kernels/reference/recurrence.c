@@ -77,11 +77,11 @@ static void read_state(real *out, const double *S, const struct head *v, size_t 
     }
 }
 
-/* The state [dk, dv] before row `t`, a multiple of RECURRENCE_SPAN, or behind the last. */
+/* The kept state [dk, dv] after row `t`, the last of its span. */
 static real *kept_state(const struct buffer *states, const struct head *v, size_t head, size_t keys,
                         size_t t)
 {
-    size_t at = (t + RECURRENCE_SPAN - 1) / RECURRENCE_SPAN;
+    size_t at = t / RECURRENCE_SPAN;
     return (real *)states->data + (head * recurrence_states((int)keys) + at) * v->dk * v->dv;
 }
 
@@ -102,9 +102,8 @@ static void recur(struct kernels *k, struct buffer *o, struct buffer *states,
         struct head v = head_at(r, qkv, gates, i / heads, i % heads, n);
         double *S = scratch + (size_t)omp_get_thread_num() * each, *u = S + size, *e = u + dv;
         real *out = (real *)o->data + i / heads * (size_t)queries * heads * dv + i % heads * dv;
-        const real *begin = states ? kept_state(states, &v, i, n, 0) : NULL;
         for (size_t j = 0; j < size; j++)
-            S[j] = begin ? begin[j] : 0;
+            S[j] = 0;
         for (size_t t = 0; t < n; t++) {
             decay(S, u, e, S, &v, t);
             add_outer(S, v.key + t * v.stride, 1, u, &v);
@@ -112,7 +111,7 @@ static void recur(struct kernels *k, struct buffer *o, struct buffer *states,
                 read_state(out + (t - first) * heads * dv, S, &v, t);
             if (states && ((t + 1) % RECURRENCE_SPAN == 0 || t + 1 == n))
                 for (size_t j = 0; j < size; j++)
-                    kept_state(states, &v, i, n, t + 1)[j] = (real)S[j];
+                    kept_state(states, &v, i, n, t)[j] = (real)S[j];
         }
     }
     free(scratch);
@@ -190,16 +189,14 @@ static void row_reverse(const struct space *s, const struct head *v, real *d_val
     *d_step = (real)along;
 }
 
-/* One head: forward again from its first state, then backwards. d_qkv and d_gates are the
- * segment's. */
+/* One head: forward again, then backwards. d_qkv and d_gates are the segment's. */
 static void head_reverse(const struct space *s, const struct head *v, size_t h, real *d_qkv,
-                         real *d_gates, const real *d_o, const real *begin, size_t queries,
-                         size_t keys)
+                         real *d_gates, const real *d_o, size_t queries, size_t keys)
 {
     size_t size = v->dk * v->dv, heads = v->gate_stride / 2,
            value = 2 * (size_t)v->r->key_heads * v->dk + h * v->dv;
     for (size_t j = 0; j < size; j++)
-        s->states[j] = begin ? begin[j] : 0, s->H[j] = 0;
+        s->states[j] = s->H[j] = 0;
     for (size_t t = 0; t < keys; t++) {
         double *next = s->states + (t + 1) * size;
         decay(next, s->u, s->e, s->states + t * size, v, t);
@@ -222,6 +219,7 @@ static void recur_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer
     size_t n = (size_t)keys, heads = (size_t)r->heads, groups = (size_t)r->key_heads,
            dk = (size_t)r->key_size, each = heads / groups, all = (size_t)segments * groups,
            space = space_size(r, n);
+    (void)states;
     double *scratch = malloc((size_t)omp_get_max_threads() * space * sizeof *scratch);
     if (!scratch) {
         kernels_keep_error(k, "out of memory (%d states of %d x %d)", keys, r->key_size,
@@ -239,7 +237,6 @@ static void recur_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer
             struct head v = head_at(r, qkv, gates, segment, h, n);
             head_reverse(&s, &v, h, d_rows, (real *)d_gates->data + segment * n * 2 * heads,
                          (const real *)d_o->data + segment * (size_t)queries * heads * v.dv,
-                         states ? kept_state(states, &v, segment * heads + h, n, 0) : NULL,
                          (size_t)queries, n);
         }
         for (size_t t = 0; t < n; t++)

@@ -137,7 +137,7 @@ INLINE void chunk_weigh(float *out, const float *x, const float *decay, float fa
     for (int r = 0; r < rows; r++)
         for (int c = 0; c <= r; c += WIDTH) {
             int at = r * CHUNK_LD + c;
-            v_store(out + at, factor * (v_load(x + at) * v_load(decay + at)));
+            v_store(out + at, v_load(x + at) * (factor * v_load(decay + at)));
         }
     chunk_clear(out, rows, strict);
 }
@@ -184,17 +184,15 @@ INLINE float chunk_step(const struct chunk *c, int row)
     return c->task->step[(c->first + (size_t)row) * c->task->gate_stride];
 }
 
-/* Queries, and P; key_t is set. far: 2^60 P, or NULL. */
-INLINE void chunk_read(struct chunk *c, float *far)
+/* Queries, Q K^T in pairs[CHUNK, CHUNK_LD], which may be c->score, and P; key_t is set. */
+INLINE void chunk_read(struct chunk *c, float *pairs)
 {
     const struct recurrence_task *t = c->task;
     chunk_copy(c->query, c->ld, t->query + c->first * t->stride, t->stride, c->rows, t->key_size,
                1);
-    multiply(c->score, CHUNK_LD, c->query, c->ld, c->key_t, CHUNK_LD, c->rows, c->rows, t->key_size,
-             0, MASK_RESULT);
-    if (far)
-        chunk_weigh(far, c->score, c->decay, 1, c->rows, 0);
-    chunk_weigh(c->score, c->score, c->decay, NEAR, c->rows, 0);
+    multiply(pairs, CHUNK_LD, c->query, c->ld, c->key_t, CHUNK_LD, c->rows, c->rows, t->key_size, 0,
+             MASK_RESULT);
+    chunk_weigh(c->score, pairs, c->decay, NEAR, c->rows, 0);
 }
 
 /* N[CHUNK, value_ld] = step * V */
@@ -206,18 +204,16 @@ INLINE void chunk_write(const struct chunk *c, float *written)
 }
 
 /* The delta rule: L in erase[CHUNK, CHUNK_LD], E and N [CHUNK, value_ld], from the state; key_t is
- * set. far: 2^60 L, or NULL. */
-INLINE void chunk_correct(const struct chunk *c, const float *state, float *erase, float *far,
+ * set. pairs: K K^T, may be `erase`. */
+INLINE void chunk_correct(const struct chunk *c, const float *state, float *erase, float *pairs,
                           float *error, float *written)
 {
     enum { BLOCK = 16 };
     const struct recurrence_task *t = c->task;
     size_t ld = c->value_ld;
     int n = c->rows, dv = t->value_size;
-    multiply(erase, CHUNK_LD, c->key, c->ld, c->key_t, CHUNK_LD, n, n, t->key_size, 0, MASK_RESULT);
-    if (far)
-        chunk_weigh(far, erase, c->decay, -1, n, 1);
-    chunk_weigh(erase, erase, c->decay, -NEAR, n, 1);
+    multiply(pairs, CHUNK_LD, c->key, c->ld, c->key_t, CHUNK_LD, n, n, t->key_size, 0, MASK_RESULT);
+    chunk_weigh(erase, pairs, c->decay, -NEAR, n, 1);
     multiply(error, ld, c->key, c->ld, state, ld, n, dv, t->key_size, 0, MASK_NONE);
     for (int r = 0; r < n; r++) {
         const float *value = chunk_value(c, r);
@@ -261,11 +257,10 @@ INLINE void chunk_advance(const struct chunk *c, float *state, const float *writ
                         1, MASK_NONE);
 }
 
-/* The kept state before row `row`, a multiple of RECURRENCE_SPAN, or after the last. */
+/* The kept state after row `row`, the last of its span. */
 INLINE float *recurrence_state(const struct recurrence_task *t, size_t row)
 {
-    return t->states + (row + RECURRENCE_SPAN - 1) / RECURRENCE_SPAN * (size_t)t->key_size *
-                           (size_t)t->value_size;
+    return t->states + row / RECURRENCE_SPAN * (size_t)t->key_size * (size_t)t->value_size;
 }
 
 #endif

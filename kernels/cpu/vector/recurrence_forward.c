@@ -6,7 +6,7 @@ static void read_chunk(struct chunk *c, float *out, const float *state, const fl
     const struct recurrence_task *t = c->task;
     size_t ld = c->value_ld, before = (size_t)(t->keys - t->queries);
     int n = c->rows, dv = t->value_size;
-    chunk_read(c, NULL);
+    chunk_read(c, c->score);
     multiply(out, ld, c->query, c->ld, state, ld, n, dv, t->key_size, 0, MASK_NONE);
     chunk_scale(out, ld, c->before, n, dv);
     multiply(out, ld, c->score, CHUNK_LD, written, ld, n, dv, n, 1, MASK_LEFT);
@@ -29,15 +29,14 @@ void recur_head(const struct recurrence_task *t)
           *erase = recurrence_take(t->scratch, &at, (size_t)CHUNK * CHUNK_LD),
           *state = recurrence_take(t->scratch, &at, (size_t)t->key_size * ld);
     unsigned mode = denormals_off();
-    chunk_copy(state, ld, recurrence_state(t, 0), (size_t)t->value_size, t->key_size, t->value_size,
-               1);
+    memset(state, 0, (size_t)t->key_size * ld * sizeof(float));
     for (size_t first = 0, end; first < keys; first = end) {
         chunk_begin(&c, t, first);
         end = first + (size_t)c.rows;
         if (t->delta || end > before)
             chunk_transpose(c.key_t, CHUNK_LD, c.key, c.ld, c.rows, t->key_size);
         if (t->delta)
-            chunk_correct(&c, state, erase, NULL, out, written);
+            chunk_correct(&c, state, erase, erase, out, written);
         else
             chunk_write(&c, written);
         if (end > before)
@@ -45,7 +44,7 @@ void recur_head(const struct recurrence_task *t)
         chunk_advance(&c, state, written);
         if (end % RECURRENCE_SPAN == 0 || end == keys)
             for (int i = 0; i < t->key_size; i++)
-                memcpy(recurrence_state(t, end) + i * t->value_size, state + (size_t)i * ld,
+                memcpy(recurrence_state(t, end - 1) + i * t->value_size, state + (size_t)i * ld,
                        (size_t)t->value_size * sizeof(float));
     }
     denormals_restore(mode);

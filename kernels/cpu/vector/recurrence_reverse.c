@@ -16,7 +16,7 @@
 /* What is kept of each chunk of the span. */
 struct piece {
     float *state; /* [key_size, value_ld], before it */
-    float *erase, *far, *error; /* delta: L, 2^60 L, E */
+    float *erase, *pairs, *error; /* delta: L, K K^T, E */
     float *written; /* N */
 };
 
@@ -28,7 +28,7 @@ struct reverse {
     float *written_t; /* [value_size, CHUNK_LD] */
     float *minus_key, *d_key, *d_row; /* [CHUNK, ld] */
     float *d_read, *d_written; /* X of either kind [CHUNK, value_ld] */
-    float *far; /* 2^60 P [CHUNK, CHUNK_LD], as the next two */
+    float *pairs; /* Q K^T [CHUNK, CHUNK_LD], as the next two */
     float *weighed, *passing; /* A; of log decays the sum of P * A, times 2^60 as the next two */
     double from[CHUNK], until[CHUNK]; /* what reaches after the chunk, and comes from before it */
 };
@@ -40,7 +40,7 @@ static size_t layout(struct reverse *v, float *base, int key_size, int value_siz
     for (int i = 0; i < CHUNKS; i++) {
         v->piece[i].state = recurrence_take(base, &at, (size_t)key_size * value_ld);
         v->piece[i].erase = recurrence_take(base, &at, square);
-        v->piece[i].far = recurrence_take(base, &at, square);
+        v->piece[i].pairs = recurrence_take(base, &at, square);
         v->piece[i].error = recurrence_take(base, &at, CHUNK * value_ld);
         v->piece[i].written = recurrence_take(base, &at, CHUNK * value_ld);
     }
@@ -52,7 +52,7 @@ static size_t layout(struct reverse *v, float *base, int key_size, int value_siz
     v->d_row = recurrence_take(base, &at, CHUNK * ld);
     v->d_read = recurrence_take(base, &at, CHUNK * value_ld);
     v->d_written = recurrence_take(base, &at, CHUNK * value_ld);
-    v->far = recurrence_take(base, &at, square);
+    v->pairs = recurrence_take(base, &at, square);
     v->weighed = recurrence_take(base, &at, square);
     v->passing = recurrence_take(base, &at, square);
     return at;
@@ -130,9 +130,10 @@ static void write_reverse(const struct reverse *v, const struct piece *p, int re
     }
 }
 
-/* One kind of reading: d_row = dY, and what it adds to d_key. far: 2^60 times P, or L. */
-static void read_reverse(struct reverse *v, const float *far, const float *y, const float *x,
-                         int strict)
+/* One kind of reading: d_row = dY, and what it adds to d_key. pairs: Q K^T, sign 1, or K K^T, -1.
+ * What passes a row is 2^60 of itself, which holds up to 3e20. */
+static void read_reverse(struct reverse *v, const float *pairs, float sign, const float *y,
+                         const float *x)
 {
     const struct chunk *c = &v->chunk;
     size_t ld = c->ld;
@@ -142,10 +143,12 @@ static void read_reverse(struct reverse *v, const float *far, const float *y, co
     for (int r = 0; r < n; r++)
         for (int j = 0; j <= r; j += WIDTH) {
             int at = r * CHUNK_LD + j;
+            v_float far = v_load(c->decay + at) * v_load(v->weighed + at);
             v_store(v->passing + at,
-                    v_fma(v_load(far + at), v_load(v->weighed + at), v_load(v->passing + at)));
+                    v_fma(sign * far, v_load(pairs + at), v_load(v->passing + at)));
+            v_store(v->weighed + at, NEAR * far);
         }
-    chunk_weigh(v->weighed, v->weighed, c->decay, NEAR, n, strict);
+    chunk_clear(v->weighed, n, sign < 0);
     multiply(v->d_row, ld, x, c->value_ld, v->turned, ld, n, dk, dv, 0, MASK_NONE);
     for (int r = 0; r < n; r++)
         v->until[r] += (double)c->far_before[r] *
@@ -270,7 +273,7 @@ static void chunk_reverse(struct reverse *v, const struct piece *p, size_t span)
     if (read) {
         load_d_read(v);
         chunk_transpose(c->key_t, CHUNK_LD, c->key, ld, n, dk);
-        chunk_read(c, v->far);
+        chunk_read(c, v->pairs);
     }
     write_reverse(v, p, read, passed);
     through = pass_reverse(v, p, passed);
@@ -280,7 +283,7 @@ static void chunk_reverse(struct reverse *v, const struct piece *p, size_t span)
     memset(v->passing, 0, (size_t)n * CHUNK_LD * sizeof(float));
     if (t->delta) {
         chunk_copy(v->minus_key, ld, c->key, ld, n, dk, -1);
-        read_reverse(v, p->far, v->minus_key, v->d_written, 1);
+        read_reverse(v, p->pairs, -1, v->minus_key, v->d_written);
         for (int r = 0; r < n; r++)
             for (int j = 0; j < dk; j += WIDTH) {
                 size_t at = (size_t)r * ld + (size_t)j;
@@ -288,7 +291,7 @@ static void chunk_reverse(struct reverse *v, const struct piece *p, size_t span)
             }
     }
     if (read)
-        read_reverse(v, v->far, c->query, v->d_read, 0);
+        read_reverse(v, v->pairs, 1, c->query, v->d_read);
     for (int r = 0; r < n; r++) {
         size_t at = (c->first + (size_t)r - span) * t->d_stride;
         if (read)
@@ -310,13 +313,17 @@ void recur_reverse_span(const struct recurrence_task *t, size_t span)
            end = smaller(span + RECURRENCE_SPAN, (size_t)t->keys);
     unsigned mode = denormals_off();
     chunk_copy(v.adjoint, ld, t->carried, dv, t->key_size, t->value_size, 1);
-    chunk_copy(v.piece[0].state, ld, recurrence_state(t, span), dv, t->key_size, t->value_size, 1);
+    if (span)
+        chunk_copy(v.piece[0].state, ld, recurrence_state(t, span - 1), dv, t->key_size,
+                   t->value_size, 1);
+    else
+        memset(v.piece[0].state, 0, (size_t)t->key_size * ld * sizeof(float));
     for (size_t first = span; first < end; first += CHUNK) {
         struct piece *p = &v.piece[(first - span) / CHUNK];
         chunk_begin(c, t, first);
         if (t->delta) {
             chunk_transpose(c->key_t, CHUNK_LD, c->key, c->ld, c->rows, t->key_size);
-            chunk_correct(c, p->state, p->erase, p->far, p->error, p->written);
+            chunk_correct(c, p->state, p->erase, p->pairs, p->error, p->written);
         } else {
             chunk_write(c, p->written);
         }

@@ -153,7 +153,7 @@ def recurrence(c):
     gates = segment_values(S, (T, 2, H), 2, 1)
     gates = torch.stack([(gates[:, :, 0] - 2) * (c["decay"] / 2), (gates[:, :, 1] + 2) / 4], 2)
     d_o, skip = segment_values(S, (c["queries"], H, dv), 3, 1), values((H,), 5, 1)
-    state = segment_values(S, (H, dk, dv), 4, 1 if c["states"] else 0)
+    state = torch.zeros(S, H, dk, dv, dtype=torch.float64)
     qkv.requires_grad_(), gates.requires_grad_()
     q, k, v = qkv.split([G * dk, G * dk, H * dv], -1)
     q, k = (x.reshape(S, T, G, dk).repeat_interleave(H // G, 2) for x in (q, k))
@@ -165,7 +165,7 @@ def recurrence(c):
         rows.append(c["scale"] * torch.einsum("shkv,shk->shv", state, q[:, t]) + skip[:, None] * v[:, t])
     o = torch.stack(rows, 1)[:, T - c["queries"]:]
     o.backward(d_o)
-    return {"o": o, "d_qkv": qkv.grad, "d_gates": gates.grad}
+    return {"o": o, "d_qkv": qkv.grad, "d_gates": gates.grad} | ({"states": state.detach()} if c["states"] else {})
 
 
 def gating(c):
