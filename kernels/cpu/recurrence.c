@@ -1,6 +1,7 @@
-/* Recurrences of the cpu set: one task for each head of each segment, taken by threads in any
- * order. In reverse, span after span, so that gradients of queries and keys which several heads
- * share are made for each head over one span alone, and then summed in the order of heads. */
+/* Recurrences of the cpu set, span after span: one task for each head of each segment, taken by
+ * threads in any order. Products that the heads of a key head share are made before, and in reverse
+ * the gradients of its queries and keys are made for each head, then summed in the order of heads.
+ */
 #include "kernels/cpu/state.h"
 
 #include <omp.h>
@@ -33,11 +34,15 @@ static struct recurrence_task task_of(const struct recurrence *r, const struct b
     return t;
 }
 
-/* Floats of scratch: of a thread; what a head carries from span to span; what it makes for the sum
- * of its group over a span. */
+/* Floats of scratch: of a thread; of a chunk's pairs; what a head carries from span to span; what
+ * it makes for the sum of its group over a span. Pairs that no other head shares are in the
+ * thread's share. */
 struct room {
-    size_t share, carried, partial;
+    size_t share, pairs, carried, partial;
+    int shared;
 };
+
+enum { CHUNKS = RECURRENCE_SPAN / RECURRENCE_CHUNK };
 
 static struct room room_of(struct kernels *k, const struct recurrence *r, int stateful, int reverse,
                            int keys)
@@ -47,19 +52,83 @@ static struct room room_of(struct kernels *k, const struct recurrence *r, int st
            floats = !stateful ? v->recur_last_floats(r->key_size, r->value_size)
                     : reverse ? v->recur_reverse_floats(r->key_size, r->value_size)
                               : v->recur_floats(r->key_size, r->value_size);
-    struct room room = {.share = (floats + 15) / 16 * 16};
+    struct room room = {.share = (floats + 15) / 16 * 16, .shared = r->heads > r->key_heads};
+    if (stateful)
+        room.pairs = v->recur_pairs_floats(r->key_size);
+    if (!room.shared)
+        room.share += CHUNKS * room.pairs;
     if (reverse) {
         room.carried = stateful ? dk * dv : v->recur_last_carried(r->key_size, r->delta, keys);
-        room.partial = r->heads == r->key_heads ? 0 : (size_t)RECURRENCE_SPAN * 2 * dk;
+        room.partial = room.shared ? (size_t)RECURRENCE_SPAN * 2 * dk : 0;
     }
     return room;
 }
 
 static size_t room_bytes(struct room room, const struct recurrence *r, int segments)
 {
+    size_t shared = room.shared ? CHUNKS * room.pairs * (size_t)r->key_heads : 0;
     return (room.share * (size_t)omp_get_max_threads() +
-            (room.carried + room.partial) * (size_t)segments * (size_t)r->heads) *
+            (shared + (room.carried + room.partial) * (size_t)r->heads) * (size_t)segments) *
            sizeof(float);
+}
+
+/* The scratch of a call: shares of threads, the pairs of each key head, what heads carry, partial
+ * sums. */
+struct scratch {
+    struct room room;
+    float *share, *pairs, *carried, *partial;
+};
+
+static int take_scratch(struct scratch *s, struct kernels *k, const struct recurrence *r,
+                        struct room room, int segments)
+{
+    size_t heads = (size_t)segments * (size_t)r->heads;
+    *s = (struct scratch){room, cpu_scratch(k, room_bytes(room, r, segments), "a recurrence"), NULL,
+                          NULL, NULL};
+    if (!s->share)
+        return -1;
+    s->carried = s->share + room.share * (size_t)omp_get_max_threads();
+    s->partial = s->carried + room.carried * heads;
+    s->pairs = s->partial + room.partial * heads;
+    return 0;
+}
+
+/* The thread's share, and where the pairs of head h in segment g are. */
+static void take_share(struct recurrence_task *t, const struct scratch *s,
+                       const struct recurrence *r, size_t g, size_t h)
+{
+    size_t key_heads = (size_t)r->key_heads, each = CHUNKS * s->room.pairs;
+    t->scratch = s->share + s->room.share * (size_t)omp_get_thread_num();
+    t->pairs = s->room.shared ? s->pairs + (g * key_heads + h * key_heads / (size_t)r->heads) * each
+                              : t->scratch + s->room.share - each;
+}
+
+/* Before the heads of a span: the pairs that they share. */
+static void share_pairs(const struct vector_kernels *v, const struct scratch *s,
+                        const struct recurrence *r, const struct buffer *qkv,
+                        const struct buffer *gates, int segments, int queries, int keys,
+                        size_t span)
+{
+    size_t groups = (size_t)r->key_heads;
+#pragma omp parallel for schedule(dynamic)
+    for (size_t i = 0; i < (size_t)segments * groups * CHUNKS; i++) {
+        size_t g = i / CHUNKS / groups, h = i / CHUNKS % groups * (size_t)(r->heads / r->key_heads),
+               first = span + i % CHUNKS * RECURRENCE_CHUNK;
+        struct recurrence_task t = task_of(r, NULL, qkv, gates, g, h, queries, keys);
+        take_share(&t, s, r, g, h);
+        if (first < (size_t)keys)
+            v->recur_pairs(&t, first);
+    }
+}
+
+/* Before one head of a span: its pairs, unless they are shared. */
+static void own_pairs(const struct vector_kernels *v, const struct scratch *s,
+                      const struct recurrence_task *t, size_t span)
+{
+    for (size_t first = span;
+         !s->room.shared && first < span + RECURRENCE_SPAN && first < (size_t)t->keys;
+         first += RECURRENCE_CHUNK)
+        v->recur_pairs(t, first);
 }
 
 static void recur(struct kernels *k, struct buffer *o, struct buffer *states,
@@ -68,17 +137,25 @@ static void recur(struct kernels *k, struct buffer *o, struct buffer *states,
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     size_t heads = (size_t)r->heads, dv = (size_t)r->value_size;
-    struct room room = room_of(k, r, states != NULL, 0, keys);
-    float *scratch = cpu_scratch(k, room_bytes(room, r, segments), "a recurrence");
-    if (!scratch)
+    struct scratch s;
+    if (take_scratch(&s, k, r, room_of(k, r, states != NULL, 0, keys), segments))
         return;
+    for (size_t span = 0; span < (states ? (size_t)keys : 1); span += RECURRENCE_SPAN) {
+        if (states && s.room.shared)
+            share_pairs(v, &s, r, qkv, gates, segments, queries, keys, span);
 #pragma omp parallel for schedule(dynamic)
-    for (size_t task = 0; task < (size_t)segments * heads; task++) {
-        size_t g = task / heads, h = task % heads;
-        struct recurrence_task t = task_of(r, states, qkv, gates, g, h, queries, keys);
-        t.o = (float *)o->data + g * (size_t)queries * t.o_stride + h * dv;
-        t.scratch = scratch + room.share * (size_t)omp_get_thread_num();
-        (states ? v->recur : v->recur_last)(&t);
+        for (size_t task = 0; task < (size_t)segments * heads; task++) {
+            size_t g = task / heads, h = task % heads;
+            struct recurrence_task t = task_of(r, states, qkv, gates, g, h, queries, keys);
+            t.o = (float *)o->data + g * (size_t)queries * t.o_stride + h * dv;
+            take_share(&t, &s, r, g, h);
+            if (!states) {
+                v->recur_last(&t);
+                continue;
+            }
+            own_pairs(v, &s, &t, span);
+            v->recur(&t, span);
+        }
     }
 }
 
@@ -117,36 +194,40 @@ static void recur_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer
     size_t heads = (size_t)r->heads, dk = (size_t)r->key_size, dv = (size_t)r->value_size,
            n = (size_t)keys, all = (size_t)segments * heads,
            spans = (n + RECURRENCE_SPAN - 1) / RECURRENCE_SPAN;
-    struct room room = room_of(k, r, states != NULL, 1, keys);
-    float *scratch = cpu_scratch(k, room_bytes(room, r, segments), "a recurrence"), *carried,
-          *partial;
-    if (!scratch)
+    struct scratch s;
+    if (take_scratch(&s, k, r, room_of(k, r, states != NULL, 1, keys), segments))
         return;
-    carried = scratch + room.share * (size_t)omp_get_max_threads();
-    partial = room.partial ? carried + room.carried * all : NULL;
-    memset(carried, 0, room.carried * all * sizeof *carried);
+    memset(s.carried, 0, s.room.carried * all * sizeof *s.carried);
     for (size_t i = 0; i < spans; i++) {
         size_t span = (states ? spans - 1 - i : i) * RECURRENCE_SPAN;
+        if (states && s.room.shared)
+            share_pairs(v, &s, r, qkv, gates, segments, queries, keys, span);
 #pragma omp parallel for schedule(dynamic)
         for (size_t task = 0; task < all; task++) {
             size_t g = task / heads, h = task % heads;
             struct recurrence_task t = task_of(r, states, qkv, gates, g, h, queries, keys);
             float *rows = (float *)d_qkv->data + g * n * t.stride;
             t.d_o = (const float *)d_o->data + g * (size_t)queries * t.o_stride + h * dv;
-            t.d_stride = partial ? 2 * dk : t.stride;
-            t.d_query = partial ? partial + task * room.partial : rows + span * t.stride + h * dk;
-            t.d_key = t.d_query + (partial ? dk : heads * dk);
+            t.d_stride = s.room.partial ? 2 * dk : t.stride;
+            t.d_query = s.room.partial ? s.partial + task * s.room.partial
+                                       : rows + span * t.stride + h * dk;
+            t.d_key = t.d_query + (s.room.partial ? dk : heads * dk);
             t.d_value = rows + 2 * (size_t)r->key_heads * dk + h * dv;
             t.d_log_decay = (float *)d_gates->data + g * n * t.gate_stride + h;
             t.d_step = t.d_log_decay + heads;
-            t.carried = carried + task * room.carried;
-            t.scratch = scratch + room.share * (size_t)omp_get_thread_num();
-            if (!states && i == 0)
+            t.carried = s.carried + task * s.room.carried;
+            take_share(&t, &s, r, g, h);
+            if (states) {
+                own_pairs(v, &s, &t, span);
+                v->recur_reverse(&t, span);
+                continue;
+            }
+            if (i == 0)
                 v->recur_last_begin(&t);
-            (states ? v->recur_reverse : v->recur_last_reverse)(&t, span);
+            v->recur_last_reverse(&t, span);
         }
-        if (partial)
-            sum_groups(v, d_qkv->data, partial, r, (size_t)segments, n, span);
+        if (s.room.partial)
+            sum_groups(v, d_qkv->data, s.partial, r, (size_t)segments, n, span);
     }
 }
 

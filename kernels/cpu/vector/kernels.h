@@ -13,6 +13,7 @@ static inline size_t smaller(size_t a, size_t b)
 }
 
 enum { TABLE_BLOCK = 64, TABLE_PAD = 64 };
+enum { RECURRENCE_CHUNK = 64 };
 enum { MULTIPLY_BF16_ROOM = 9 << 16 }; /* floats */
 
 /* A table by distance t in [0, positions) as read by attention's blocks: at[j - i] for query i and
@@ -61,6 +62,7 @@ struct recurrence_task {
     float *d_query, *d_key; /* reverse: [rows of the span, key_size], d_stride apart */
     float *d_value; /* reverse: [keys, value_size] */
     float *d_log_decay, *d_step; /* reverse: [keys], gate_stride apart */
+    float *pairs; /* of the span's chunks, as recur_pairs leaves them: those of one key head */
     float *carried; /* reverse: from span to span. The gradient of the state, [key_size,
                        value_size], at first zeros; without states what recur_last_begin leaves */
     size_t stride, gate_stride, o_stride, d_stride;
@@ -82,14 +84,18 @@ struct vector_kernels {
     size_t (*attention_scratch)(int head_size, int value_size, int queries, int keys,
                                 int reverse); /* floats */
 
-    /* Recurrences: forward; reverse of the rows [span, span + RECURRENCE_SPAN), the last span
-     * first. The `last` ones for tasks without states: begin, then reverse with the first span
-     * first. _floats: of scratch; carried: floats of `carried` without states. */
-    void (*recur)(const struct recurrence_task *task);
+    /* Recurrences: what all heads of a key head share of the chunk of RECURRENCE_CHUNK rows at row
+     * `first`; forward of the rows [span, span + RECURRENCE_SPAN), the first span first; reverse,
+     * the last first. The `last` ones for tasks without states: begin, then reverse with the first
+     * span first. _floats: of scratch, and of a chunk's pairs; carried: floats of `carried` without
+     * states. */
+    void (*recur_pairs)(const struct recurrence_task *task, size_t first);
+    void (*recur)(const struct recurrence_task *task, size_t span);
     void (*recur_reverse)(const struct recurrence_task *task, size_t span);
     void (*recur_last)(const struct recurrence_task *task);
     void (*recur_last_begin)(const struct recurrence_task *task);
     void (*recur_last_reverse)(const struct recurrence_task *task, size_t span);
+    size_t (*recur_pairs_floats)(int key_size);
     size_t (*recur_floats)(int key_size, int value_size);
     size_t (*recur_reverse_floats)(int key_size, int value_size);
     size_t (*recur_last_floats)(int key_size, int value_size); /* of either direction */
@@ -168,6 +174,8 @@ extern const struct vector_kernels vector_kernels_avx512_bf16;
 #define attention_reverse_head VECTOR_NAME(attention_reverse_head)
 #define attention_mass_head VECTOR_NAME(attention_mass_head)
 #define attention_scratch_floats VECTOR_NAME(attention_scratch_floats)
+#define recur_chunk_pairs VECTOR_NAME(recur_chunk_pairs)
+#define recur_chunk_pairs_floats VECTOR_NAME(recur_chunk_pairs_floats)
 #define recur_head VECTOR_NAME(recur_head)
 #define recur_head_floats VECTOR_NAME(recur_head_floats)
 #define recur_reverse_span VECTOR_NAME(recur_reverse_span)
@@ -203,7 +211,9 @@ void attention_forward(const struct attention_task *t);
 void attention_reverse_head(const struct attention_task *t);
 void attention_mass_head(const struct attention_task *t);
 size_t attention_scratch_floats(int head_size, int value_size, int queries, int keys, int reverse);
-void recur_head(const struct recurrence_task *t);
+void recur_chunk_pairs(const struct recurrence_task *t, size_t first);
+size_t recur_chunk_pairs_floats(int key_size);
+void recur_head(const struct recurrence_task *t, size_t span);
 size_t recur_head_floats(int key_size, int value_size);
 void recur_reverse_span(const struct recurrence_task *t, size_t span);
 size_t recur_reverse_span_floats(int key_size, int value_size);

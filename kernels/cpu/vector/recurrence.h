@@ -6,7 +6,8 @@
  *     O = e^b (Q S) + P N         S' = e^(b_C) S + (e^(b_C - b) K)^T N
  * Chunks begin at row 0 of the segment, so what a row gives does not depend on what follows it.
  * Decays are summed in double. Exponentials are taken of their differences, which are never above
- * 0, and nothing is divided by any.
+ * 0, and nothing is divided by any. Q, K, Q K^T and K K^T are the same for all heads of a key head,
+ * and made once for them.
  *
  * G is kept times 2^60, for gradients of log decays: those of a strong decay are as small as it,
  * and parts of theirs that count are below the smallest float. */
@@ -19,7 +20,7 @@
 #include "kernels/cpu/vector/kernels.h"
 #include "kernels/cpu/vector/product.h"
 
-enum { CHUNK = 64, CHUNK_LD = CHUNK + 16, CHUNKS = RECURRENCE_SPAN / CHUNK };
+enum { CHUNK = RECURRENCE_CHUNK, CHUNK_LD = CHUNK + 16, CHUNKS = RECURRENCE_SPAN / CHUNK };
 _Static_assert(CHUNK % PANEL == 0, "chunks are whole panels");
 _Static_assert((int)CHUNKS *(int)CHUNK == (int)RECURRENCE_SPAN, "spans are whole chunks");
 
@@ -33,8 +34,8 @@ struct chunk {
     float *far_before, *far_after; /* the same times 2^60 */
     float *decay; /* G times 2^60 */
     float *score; /* P: zeros above the diagonal, as of G */
-    float *query, *key; /* [CHUNK, ld] */
-    float *key_t; /* [key_size, CHUNK_LD] */
+    const float *query, *key; /* [CHUNK, ld] */
+    const float *query_key, *key_key; /* Q K^T, if the chunk is read; K K^T, of the delta rule */
     float *faded; /* [CHUNK, value_ld]: rows of N scaled */
 };
 
@@ -43,6 +44,30 @@ INLINE float *recurrence_take(float *base, size_t *at, size_t count)
 {
     float *p = base ? base + *at : NULL;
     *at += round_up(count, 16);
+    return p;
+}
+
+/* What the heads of a key head share. */
+struct chunk_pairs {
+    float *query, *key, *query_key, *key_key;
+};
+
+INLINE size_t pairs_layout(struct chunk_pairs *p, float *base, int key_size)
+{
+    size_t at = 0, rows = CHUNK * row_ld(key_size), square = (size_t)CHUNK * CHUNK_LD;
+    p->query = recurrence_take(base, &at, rows);
+    p->key = recurrence_take(base, &at, rows);
+    p->query_key = recurrence_take(base, &at, square);
+    p->key_key = recurrence_take(base, &at, square);
+    return at;
+}
+
+/* Those of the chunk at row `first`. */
+INLINE struct chunk_pairs pairs_at(const struct recurrence_task *t, size_t first)
+{
+    struct chunk_pairs p;
+    size_t each = pairs_layout(&p, NULL, t->key_size);
+    pairs_layout(&p, t->pairs + first % RECURRENCE_SPAN / CHUNK * each, t->key_size);
     return p;
 }
 
@@ -56,9 +81,6 @@ INLINE size_t chunk_layout(struct chunk *c, float *base, int key_size, int value
     c->far_after = recurrence_take(base, &at, CHUNK);
     c->decay = recurrence_take(base, &at, square);
     c->score = recurrence_take(base, &at, square);
-    c->query = recurrence_take(base, &at, CHUNK * c->ld);
-    c->key = recurrence_take(base, &at, CHUNK * c->ld);
-    c->key_t = recurrence_take(base, &at, (size_t)key_size * CHUNK_LD);
     c->faded = recurrence_take(base, &at, CHUNK * c->value_ld);
     return at;
 }
@@ -80,10 +102,18 @@ INLINE void chunk_copy(float *out, size_t ld, const float *x, size_t stride, int
 INLINE void chunk_transpose(float *out, size_t out_ld, const float *x, size_t ld, int rows,
                             int columns)
 {
-    for (int r0 = 0; r0 < rows; r0 += 16)
-        for (int c = 0; c < columns; c++)
-            for (int r = r0; r < r0 + 16; r++)
-                out[(size_t)c * out_ld + (size_t)r] = r < rows ? x[(size_t)r * ld + (size_t)c] : 0;
+    for (int r = 0; r < rows; r += WIDTH)
+        for (int c = 0; c < columns; c += WIDTH) {
+            v_float square[WIDTH];
+#pragma GCC unroll 16
+            for (int i = 0; i < WIDTH; i++)
+                square[i] = r + i < rows ? v_load(x + (size_t)(r + i) * ld + c) : v_all(0);
+            v_transpose(square);
+#pragma GCC unroll 16
+            for (int i = 0; i < WIDTH; i++)
+                if (c + i < columns)
+                    v_store(out + (size_t)(c + i) * out_ld + r, square[i]);
+        }
 }
 
 /* x[rows, ld] *= factor[rows] */
@@ -142,11 +172,14 @@ INLINE void chunk_weigh(float *out, const float *x, const float *decay, float fa
     chunk_clear(out, rows, strict);
 }
 
-/* Loads the keys and the decays of the chunk at row `first`. */
+/* Loads the decays of the chunk at row `first`. */
 INLINE void chunk_begin(struct chunk *c, const struct recurrence_task *t, size_t first)
 {
     double sum[CHUNK], total = 0;
     size_t left = (size_t)t->keys - first;
+    struct chunk_pairs pairs = pairs_at(t, first);
+    c->query = pairs.query, c->key = pairs.key;
+    c->query_key = pairs.query_key, c->key_key = pairs.key_key;
     c->task = t;
     c->first = first;
     c->rows = left < CHUNK ? (int)left : CHUNK;
@@ -171,7 +204,6 @@ INLINE void chunk_begin(struct chunk *c, const struct recurrence_task *t, size_t
                                                          own - v_load_double(sum + i + WIDTH / 2)));
     }
     chunk_clear(c->decay, c->rows, 0);
-    chunk_copy(c->key, c->ld, t->key + first * t->stride, t->stride, c->rows, t->key_size, 1);
 }
 
 INLINE const float *chunk_value(const struct chunk *c, int row)
@@ -184,17 +216,6 @@ INLINE float chunk_step(const struct chunk *c, int row)
     return c->task->step[(c->first + (size_t)row) * c->task->gate_stride];
 }
 
-/* Queries, Q K^T in pairs[CHUNK, CHUNK_LD], which may be c->score, and P; key_t is set. */
-INLINE void chunk_read(struct chunk *c, float *pairs)
-{
-    const struct recurrence_task *t = c->task;
-    chunk_copy(c->query, c->ld, t->query + c->first * t->stride, t->stride, c->rows, t->key_size,
-               1);
-    multiply(pairs, CHUNK_LD, c->query, c->ld, c->key_t, CHUNK_LD, c->rows, c->rows, t->key_size, 0,
-             MASK_RESULT);
-    chunk_weigh(c->score, pairs, c->decay, NEAR, c->rows, 0);
-}
-
 /* N[CHUNK, value_ld] = step * V */
 INLINE void chunk_write(const struct chunk *c, float *written)
 {
@@ -203,17 +224,15 @@ INLINE void chunk_write(const struct chunk *c, float *written)
                    c->task->value_size, chunk_step(c, r));
 }
 
-/* The delta rule: L in erase[CHUNK, CHUNK_LD], E and N [CHUNK, value_ld], from the state; key_t is
- * set. pairs: K K^T, may be `erase`. */
-INLINE void chunk_correct(const struct chunk *c, const float *state, float *erase, float *pairs,
-                          float *error, float *written)
+/* The delta rule: L in erase[CHUNK, CHUNK_LD], E and N [CHUNK, value_ld], from the state. */
+INLINE void chunk_correct(const struct chunk *c, const float *state, float *erase, float *error,
+                          float *written)
 {
     enum { BLOCK = 16 };
     const struct recurrence_task *t = c->task;
     size_t ld = c->value_ld;
     int n = c->rows, dv = t->value_size;
-    multiply(pairs, CHUNK_LD, c->key, c->ld, c->key_t, CHUNK_LD, n, n, t->key_size, 0, MASK_RESULT);
-    chunk_weigh(erase, pairs, c->decay, -NEAR, n, 1);
+    chunk_weigh(erase, c->key_key, c->decay, -NEAR, n, 1);
     multiply(error, ld, c->key, c->ld, state, ld, n, dv, t->key_size, 0, MASK_NONE);
     for (int r = 0; r < n; r++) {
         const float *value = chunk_value(c, r);
@@ -261,6 +280,16 @@ INLINE void chunk_advance(const struct chunk *c, float *state, const float *writ
 INLINE float *recurrence_state(const struct recurrence_task *t, size_t row)
 {
     return t->states + row / RECURRENCE_SPAN * (size_t)t->key_size * (size_t)t->value_size;
+}
+
+/* The state [key_size, ld] before the span: zeros before the first. */
+INLINE void recurrence_load(float *state, const struct recurrence_task *t, size_t span, size_t ld)
+{
+    if (span)
+        chunk_copy(state, ld, recurrence_state(t, span - 1), (size_t)t->value_size, t->key_size,
+                   t->value_size, 1);
+    else
+        memset(state, 0, (size_t)t->key_size * ld * sizeof(float));
 }
 
 #endif

@@ -5,7 +5,7 @@
  *     delta: dE = dN + L^T (step * dE), row before row, and dV = step * dE
  *     dK = e^(b_C - b) (N H^T)
  * O and E are both read from the state and the rows before, by rows Y = Q with the gradient X, and
- * by Y = -K with X = dV. Each adds, with A = (X N^T) * G (for E below the diagonal),
+ * by Y = K with X = -dV. Each adds, with A = (X N^T) * G (for E below the diagonal),
  *     dY += e^b (X S^T) + A K        dK += A^T Y        H' = e^(b_C) H + (e^b Y)^T X.
  * The gradient of a log decay is the sum of what passes its row, products that are never
  * subtracted again: from j < t to i >= t P_ij A_ij, from before the chunk to i, from j to after it,
@@ -16,7 +16,7 @@
 /* What is kept of each chunk of the span. */
 struct piece {
     float *state; /* [key_size, value_ld], before it */
-    float *erase, *pairs, *error; /* delta: L, K K^T, E */
+    float *erase, *error; /* delta: L, E */
     float *written; /* N */
 };
 
@@ -26,10 +26,10 @@ struct reverse {
     float *adjoint; /* H [key_size, value_ld] */
     float *turned; /* H^T, then S^T [value_size, ld] */
     float *written_t; /* [value_size, CHUNK_LD] */
-    float *minus_key, *d_key, *d_row; /* [CHUNK, ld] */
+    float *d_key, *d_row; /* [CHUNK, ld] */
     float *d_read, *d_written; /* X of either kind [CHUNK, value_ld] */
-    float *pairs; /* Q K^T [CHUNK, CHUNK_LD], as the next two */
-    float *weighed, *passing; /* A; of log decays the sum of P * A, times 2^60 as the next two */
+    float *weighed; /* A [CHUNK, CHUNK_LD] */
+    float *passing; /* of log decays the sum of P * A, times 2^60 as the next two */
     double from[CHUNK], until[CHUNK]; /* what reaches after the chunk, and comes from before it */
 };
 
@@ -40,19 +40,16 @@ static size_t layout(struct reverse *v, float *base, int key_size, int value_siz
     for (int i = 0; i < CHUNKS; i++) {
         v->piece[i].state = recurrence_take(base, &at, (size_t)key_size * value_ld);
         v->piece[i].erase = recurrence_take(base, &at, square);
-        v->piece[i].pairs = recurrence_take(base, &at, square);
         v->piece[i].error = recurrence_take(base, &at, CHUNK * value_ld);
         v->piece[i].written = recurrence_take(base, &at, CHUNK * value_ld);
     }
     v->adjoint = recurrence_take(base, &at, (size_t)key_size * value_ld);
     v->turned = recurrence_take(base, &at, (size_t)value_size * ld);
     v->written_t = recurrence_take(base, &at, (size_t)value_size * CHUNK_LD);
-    v->minus_key = recurrence_take(base, &at, CHUNK * ld);
     v->d_key = recurrence_take(base, &at, CHUNK * ld);
     v->d_row = recurrence_take(base, &at, CHUNK * ld);
     v->d_read = recurrence_take(base, &at, CHUNK * value_ld);
     v->d_written = recurrence_take(base, &at, CHUNK * value_ld);
-    v->pairs = recurrence_take(base, &at, square);
     v->weighed = recurrence_take(base, &at, square);
     v->passing = recurrence_take(base, &at, square);
     return at;
@@ -98,7 +95,7 @@ static void correct_reverse(const struct reverse *v, const struct piece *p)
     }
 }
 
-/* dN, and of it the gradients of values and steps; then d_written is step * dN. */
+/* dN, and of it the gradients of values and steps; then d_written is -step * dN. */
 static void write_reverse(const struct reverse *v, const struct piece *p, int read, int passed)
 {
     const struct chunk *c = &v->chunk;
@@ -121,19 +118,20 @@ static void write_reverse(const struct reverse *v, const struct piece *p, int re
         const float *d_o = row < before ? NULL : t->d_o + (row - before) * t->o_stride,
                     *factor = t->delta ? p->error + (size_t)r * ld : chunk_value(c, r);
         float *from = d + (size_t)r * ld, *to = t->d_value + row * t->stride,
-              step = chunk_step(c, r);
+              step = chunk_step(c, r), skip = t->skip;
         t->d_step[row * t->gate_stride] = dot_span(from, factor, (size_t)dv);
         for (int j = 0; j < dv; j++) {
-            from[j] *= step;
-            to[j] = from[j] + (d_o ? t->skip * d_o[j] : 0);
+            float moved = step * from[j];
+            to[j] = moved + (d_o ? skip * d_o[j] : 0);
+            from[j] = -moved;
         }
     }
 }
 
-/* One kind of reading: d_row = dY, and what it adds to d_key. pairs: Q K^T, sign 1, or K K^T, -1.
- * What passes a row is 2^60 of itself, which holds up to 3e20. */
-static void read_reverse(struct reverse *v, const float *pairs, float sign, const float *y,
-                         const float *x)
+/* One kind of reading: d_row = dY, and what it adds to d_key. pairs: Q K^T, or K K^T, which
+ * `strict` is of. What passes a row is 2^60 of itself, which holds up to 3e20. */
+static void read_reverse(struct reverse *v, const float *pairs, const float *y, const float *x,
+                         int strict)
 {
     const struct chunk *c = &v->chunk;
     size_t ld = c->ld;
@@ -144,11 +142,10 @@ static void read_reverse(struct reverse *v, const float *pairs, float sign, cons
         for (int j = 0; j <= r; j += WIDTH) {
             int at = r * CHUNK_LD + j;
             v_float far = v_load(c->decay + at) * v_load(v->weighed + at);
-            v_store(v->passing + at,
-                    v_fma(sign * far, v_load(pairs + at), v_load(v->passing + at)));
+            v_store(v->passing + at, v_fma(far, v_load(pairs + at), v_load(v->passing + at)));
             v_store(v->weighed + at, NEAR * far);
         }
-    chunk_clear(v->weighed, n, sign < 0);
+    chunk_clear(v->weighed, n, strict);
     multiply(v->d_row, ld, x, c->value_ld, v->turned, ld, n, dk, dv, 0, MASK_NONE);
     for (int r = 0; r < n; r++)
         v->until[r] += (double)c->far_before[r] *
@@ -211,7 +208,7 @@ static void pass_adjoint(const struct reverse *v, int read)
     }
     if (c->task->delta) {
         chunk_scale(v->d_written, ld, c->before, n, dv);
-        multiply_transposed(v->adjoint, ld, v->minus_key, c->ld, v->d_written, ld, dk, dv, n, 1,
+        multiply_transposed(v->adjoint, ld, c->key, c->ld, v->d_written, ld, dk, dv, n, 1,
                             MASK_NONE);
     }
 }
@@ -272,8 +269,7 @@ static void chunk_reverse(struct reverse *v, const struct piece *p, size_t span)
     }
     if (read) {
         load_d_read(v);
-        chunk_transpose(c->key_t, CHUNK_LD, c->key, ld, n, dk);
-        chunk_read(c, v->pairs);
+        chunk_weigh(c->score, c->query_key, c->decay, NEAR, n, 0);
     }
     write_reverse(v, p, read, passed);
     through = pass_reverse(v, p, passed);
@@ -282,16 +278,15 @@ static void chunk_reverse(struct reverse *v, const struct piece *p, size_t span)
     memset(v->until, 0, sizeof v->until);
     memset(v->passing, 0, (size_t)n * CHUNK_LD * sizeof(float));
     if (t->delta) {
-        chunk_copy(v->minus_key, ld, c->key, ld, n, dk, -1);
-        read_reverse(v, p->pairs, -1, v->minus_key, v->d_written);
+        read_reverse(v, c->key_key, c->key, v->d_written, 1);
         for (int r = 0; r < n; r++)
             for (int j = 0; j < dk; j += WIDTH) {
                 size_t at = (size_t)r * ld + (size_t)j;
-                v_store(v->d_key + at, v_load(v->d_key + at) - v_load(v->d_row + at));
+                v_store(v->d_key + at, v_load(v->d_key + at) + v_load(v->d_row + at));
             }
     }
     if (read)
-        read_reverse(v, v->pairs, 1, c->query, v->d_read);
+        read_reverse(v, c->query_key, c->query, v->d_read, 0);
     for (int r = 0; r < n; r++) {
         size_t at = (c->first + (size_t)r - span) * t->d_stride;
         if (read)
@@ -313,20 +308,14 @@ void recur_reverse_span(const struct recurrence_task *t, size_t span)
            end = smaller(span + RECURRENCE_SPAN, (size_t)t->keys);
     unsigned mode = denormals_off();
     chunk_copy(v.adjoint, ld, t->carried, dv, t->key_size, t->value_size, 1);
-    if (span)
-        chunk_copy(v.piece[0].state, ld, recurrence_state(t, span - 1), dv, t->key_size,
-                   t->value_size, 1);
-    else
-        memset(v.piece[0].state, 0, (size_t)t->key_size * ld * sizeof(float));
+    recurrence_load(v.piece[0].state, t, span, ld);
     for (size_t first = span; first < end; first += CHUNK) {
         struct piece *p = &v.piece[(first - span) / CHUNK];
         chunk_begin(c, t, first);
-        if (t->delta) {
-            chunk_transpose(c->key_t, CHUNK_LD, c->key, c->ld, c->rows, t->key_size);
-            chunk_correct(c, p->state, p->erase, p->pairs, p->error, p->written);
-        } else {
+        if (t->delta)
+            chunk_correct(c, p->state, p->erase, p->error, p->written);
+        else
             chunk_write(c, p->written);
-        }
         if (first + CHUNK < end) {
             memcpy(p[1].state, p->state, (size_t)t->key_size * ld * sizeof(float));
             chunk_advance(c, p[1].state, p->written);

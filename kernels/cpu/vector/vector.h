@@ -41,6 +41,51 @@ INLINE void v_store(float *p, v_float x)
     *(v_float_unaligned *)p = x;
 }
 
+/* The first halves of a and b in turns, and the second halves. */
+#ifdef __clang__
+#define V_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define V_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (v_int){__VA_ARGS__})
+#endif
+INLINE v_float v_turns_low(v_float a, v_float b)
+{
+#if VECTOR_WIDTH == 16
+    return V_SHUFFLE(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+#elif VECTOR_WIDTH == 8
+    return V_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+#else
+    return V_SHUFFLE(a, b, 0, 4, 1, 5);
+#endif
+}
+
+INLINE v_float v_turns_high(v_float a, v_float b)
+{
+#if VECTOR_WIDTH == 16
+    return V_SHUFFLE(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+#elif VECTOR_WIDTH == 8
+    return V_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+#else
+    return V_SHUFFLE(a, b, 2, 6, 3, 7);
+#endif
+}
+
+/* x := x^T. Each round turns the bits of (row, column) by one. */
+INLINE void v_transpose(v_float x[WIDTH])
+{
+#pragma GCC unroll 4
+    for (int round = 1; round < WIDTH; round *= 2) {
+        v_float y[WIDTH];
+#pragma GCC unroll 8
+        for (int i = 0; i < WIDTH / 2; i++) {
+            y[2 * i] = v_turns_low(x[i], x[i + WIDTH / 2]);
+            y[2 * i + 1] = v_turns_high(x[i], x[i + WIDTH / 2]);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < WIDTH; i++)
+            x[i] = y[i];
+    }
+}
+
 INLINE v_double v_load_double(const double *p)
 {
     return *(const v_double_unaligned *)p;
