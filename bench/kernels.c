@@ -1,7 +1,8 @@
-/* The cpu kernel set beside this machine's own rates, in one process: matrix products and attention
- * against oneDNN's fp32 product, operations on elements against copying memory. Best of several; a
- * rate and its reference are measured in turns, so that a busy machine slows both. One thread is
- * timed by its own processor time, which a busy machine disturbs less than the clock on the wall.
+/* The cpu kernel set beside this machine's own rates, in one process: matrix products, attention
+ * and recurrences against oneDNN's fp32 product, operations on elements against copying memory.
+ * Best of several; a rate and its reference are measured in turns, so that a busy machine slows
+ * both. One thread is timed by its own processor time, which a busy machine disturbs less than the
+ * clock on the wall.
  *
  *   kernels [THREADS]      (default: one, then all) */
 #include "kernels/cpu/cpu.h"
@@ -93,6 +94,7 @@ struct subject {
     struct buffer *statistics, *lse, *d_in, *d_extra;
     struct weight *weight;
     struct attention *attention;
+    struct recurrence recurrence;
     struct norm norm;
     struct rows rows;
     int width, positions;
@@ -133,6 +135,17 @@ static void run_attention_reverse(struct subject *s)
 {
     s->k->attention_reverse(s->k, s->d_in, s->d_extra, s->other, s->in, s->extra, s->out, s->lse,
                             s->attention, NULL, 1, s->positions, s->positions);
+}
+
+static void run_recurrence(struct subject *s)
+{
+    s->k->recur(s->k, s->out, s->statistics, s->in, s->extra, &s->recurrence, 1, s->positions,
+                s->positions);
+}
+static void run_recurrence_reverse(struct subject *s)
+{
+    s->k->recur_reverse(s->k, s->d_in, s->d_extra, s->other, s->statistics, s->in, s->extra,
+                        &s->recurrence, 1, s->positions, s->positions);
 }
 
 /* Best seconds of the subject, and in *unit the best seconds a unit of the reference, in turns. */
@@ -388,6 +401,71 @@ static void one_attention(struct kernels *k, int head_size, int value_size, int 
     free(bias);
 }
 
+/* Operations counted: those of products of chunks of 64 rows, on the causal half where one is
+ * enough, and once for the heads that share queries and keys where these alone are multiplied. */
+static void one_recurrence(struct kernels *k, int heads, int key_heads, int key_size,
+                           int value_size, int delta)
+{
+    enum { POSITIONS = 2048, CHUNK = 64 };
+    struct recurrence r = {.heads = heads,
+                           .key_heads = key_heads,
+                           .key_size = key_size,
+                           .value_size = value_size,
+                           .delta = delta,
+                           .scale = 1};
+    size_t n = POSITIONS, width = (size_t)recurrence_width(&r), gates = 2 * (size_t)heads;
+    struct subject s = {.k = k, .positions = POSITIONS, .recurrence = r};
+    struct error e;
+    char name[80];
+    double *values = need(malloc(n * width * sizeof *values));
+    s.in = filled(k, ROLE_ACTIVATION, n * width);
+    k->read(k, values, s.in, 0, n * width);
+    for (size_t i = 0; i < n * width; i++) /* short keys, with which no state grows */
+        values[i] /= 16;
+    k->write(k, s.in, 0, values, n * width);
+    for (size_t i = 0; i < n * gates; i++)
+        values[i] = i % gates < (size_t)heads ? -0.02 : 0.5;
+    s.extra = need(k->create(k, ROLE_RESIDUAL, n * gates, &e));
+    k->write(k, s.extra, 0, values, n * gates);
+    s.statistics = need(
+        k->create(k, ROLE_STATISTIC,
+                  (size_t)heads * recurrence_states(POSITIONS) * (size_t)(key_size * value_size),
+                  &e));
+    s.out = filled(k, ROLE_ACTIVATION, n * (size_t)recurrence_o_width(&r));
+    s.other = filled(k, ROLE_ACTIVATION, n * (size_t)recurrence_o_width(&r));
+    s.d_in = filled(k, ROLE_ACTIVATION, n * width);
+    s.d_extra = filled(k, ROLE_RESIDUAL, n * gates);
+    double half = (CHUNK + 1) / 2.0, dk = key_size, dv = value_size, each = heads * dk * dv,
+           of_keys = heads * half * dk, of_values = heads * half * dv,
+           pairs = key_heads * half * dk * (delta ? 2 : 1);
+    snprintf(name, sizeof name, "recurrence, %d/%d heads of %d x %d%s", heads, key_heads, key_size,
+             value_size, delta ? ", delta rule" : "");
+    report(name, &s, run_recurrence,
+           2 * (double)n * (pairs + of_values * (delta ? 2 : 1) + each * (delta ? 3 : 2)));
+    snprintf(name, sizeof name, "recurrence_reverse, %d/%d heads of %d x %d%s", heads, key_heads,
+             key_size, value_size, delta ? ", delta rule" : "");
+    /* with the states before chunks once more */
+    report(name, &s, run_recurrence_reverse,
+           2 * (double)n *
+               (pairs + of_keys * (delta ? 4 : 2) + of_values * (delta ? 5 : 2) +
+                each * (delta ? 8 : 5)));
+    struct buffer *all[] = {s.in, s.out, s.other, s.extra, s.statistics, s.d_in, s.d_extra};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        k->destroy(k, all[i]);
+    free(values);
+}
+
+static void recurrences(struct kernels *k)
+{
+    static const int shapes[][5] = {
+        /* Mamba-2 of 130M; gated delta rules, without groups and with */
+        {24, 1, 128, 64, 0},
+        {8, 8, 128, 128, 1},
+        {8, 4, 128, 128, 1}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        one_recurrence(k, shapes[i][0], shapes[i][1], shapes[i][2], shapes[i][3], shapes[i][4]);
+}
+
 static void elements(struct kernels *k)
 {
     struct subject s = {.k = k, .rows = {1, ROWS}, .width = HIDDEN};
@@ -435,6 +513,7 @@ static void measure(int threads)
         for (int i = 0; i < 5; i++)
             for (int slopes = 0; slopes < 2; slopes++)
                 one_attention(k, sizes[i][0], sizes[i][1], positions, slopes);
+    recurrences(k);
     elements(k);
     if (k->synchronize(k, &e))
         stop(e.text);
