@@ -116,15 +116,6 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
     if (check_attends(d, o, e))
         return -1;
     struct changes c = {.at = 0}; /* first in the text, because tables truncate long texts */
-    char layers[DECODER_LAYERS_TEXT];
-    int attend = 0;
-    for (int l = 0; l < d->layers; l++)
-        attend |= block_attends(&d->blocks[l]);
-    if (!attend)
-        return fail(e,
-                    "%s: has no attention in %s (expected a layer whose window, bias or rotation "
-                    "can be changed)",
-                    d->path, decoder_unattended_text(layers, d));
     if (o->bias)
         say(&c, "--bias %s, ", o->bias->source);
     if (o->rope && replace_rope(&c, d, o->rope, e))

@@ -174,6 +174,8 @@ static int finish(struct decoder *d, struct error *e)
     double epsilon;
     long width, vocabulary, rank;
     int scaled;
+    if (!config_absent(c, "final_logit_softcapping") && !config_has(c, "final_logit_softcapping"))
+        return fail(e, "%s: final_logit_softcapping is null (expected a number)", config_path(c));
     if (config_real_or(c, "rms_norm_eps", 0, 1, 1e-6, &epsilon, e) ||
         config_int_or(c, "hidden_size_per_layer_input", 1, 1 << 16, 256, &width, e) ||
         config_int_or(c, "vocab_size_per_layer_input", 1, 1 << 26, 262144, &vocabulary, e) ||

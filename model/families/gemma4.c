@@ -4,6 +4,7 @@
  * models/gemma4. */
 #include "model/families/rows.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,8 +145,13 @@ int share_keys(struct decoder *d, long absent, struct error *e)
 {
     struct config *c = d->config;
     long shared;
-    if (config_int_or(c, "num_kv_shared_layers", 0, d->layers - 1, absent, &shared, e))
+    if (config_int_or(c, "num_kv_shared_layers", 0, INT_MAX, absent, &shared, e))
         return -1;
+    if (shared >= d->layers)
+        return fail(e,
+                    "%s: num_kv_shared_layers %ld leaves none of %d layers its own keys and values "
+                    "(expected at most %d)",
+                    config_path(c), shared, d->layers, d->layers - 1);
     for (int l = d->layers - (int)shared; l < d->layers; l++) {
         int of = d->layers - (int)shared - 1;
         while (of >= 0 && !d->blocks[of].score.window != !d->blocks[l].score.window)
@@ -247,16 +253,14 @@ static int read_norms(struct experts *x, struct decoder *d, double epsilon, cons
     return 0;
 }
 
-/* Scores, factors of layers, and norms of experts. */
-static int finish_blocks(struct decoder *d, struct error *e)
+/* Scores, factors of layers, and norms of experts, with `epsilon`. */
+static int finish_blocks(struct decoder *d, double epsilon, struct error *e)
 {
     struct config *c = d->config;
     const char *prefix = family_prefix(d, "model.", "embed_tokens.weight"), *both_ways;
     char stem[128];
-    double epsilon;
     if (config_real_or(c, "final_logit_softcapping", 0, 1e9, 0, &d->head_soft_cap, e) ||
-        config_string_or(c, "use_bidirectional_attention", "vision", &both_ways, e) ||
-        config_real_or(c, "rms_norm_eps", 0, 1, 1e-6, &epsilon, e))
+        config_string_or(c, "use_bidirectional_attention", "vision", &both_ways, e))
         return -1;
     if (strcmp(both_ways, "vision") != 0) /* without images it has no effect */
         return fail(e, "%s: use_bidirectional_attention '%s' is not supported (expected vision)",
@@ -295,7 +299,7 @@ static int finish_gemma4(struct decoder *d, struct error *e)
     if ((width && read_sides(d, family_prefix(d, "model.", "embed_tokens.weight"), epsilon,
                              (int)width, vocabulary, e)))
         return -1;
-    return finish_blocks(d, e);
+    return finish_blocks(d, epsilon, e);
 }
 
 static const struct expert_layout experts = {.count = "num_experts",
@@ -309,7 +313,7 @@ static const struct expert_layout experts = {.count = "num_experts",
 
 static int finish_unified(struct decoder *d, struct error *e)
 {
-    return family_only(d, "enable_moe_block", 0, 0, e) ? -1 : finish_blocks(d, e);
+    return family_only(d, "enable_moe_block", 0, 0, e) ? -1 : finish_blocks(d, 0, e);
 }
 
 #define GEMMA4(window, positions, end) \
