@@ -409,12 +409,12 @@ static void run_rewind(const char *set, const char *dtype, double tolerance, siz
             score_on(got, g, ids, first ? first - 1 : 0, left, PIECE, 1);
             check(c->name, got + left - 1, want + left - 1, 1, tolerance);
         }
-        refused += !g;
+        refused += !g && !decoder_recurrence_heads(d);
         engine_close(whole);
         engine_close(g);
         decoder_close(d);
     }
-    assert_in_range(refused, every == 1 ? 3 : 0, 20); /* dynamic scaling, longrope, recurrences */
+    assert_in_range(refused, every == 1 ? 3 : 0, 20); /* dynamic scaling, longrope */
     goldens_free(cases, count);
     k->close(k);
 }
