@@ -36,7 +36,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 void scratch_remove(char *made)
 {
-    if (nftw(made, remove_one, 16, FTW_DEPTH | FTW_PHYS))
+    if (made && nftw(made, remove_one, 16, FTW_DEPTH | FTW_PHYS))
         give_up(made);
     free(made);
 }
