@@ -49,13 +49,11 @@ void info_put_blocks(FILE *f, const struct decoder *d)
 
     for (int l = d->layers - 1; l >= 0; l--)
         b = block_mixes(&d->blocks[l]) ? &d->blocks[l] : b;
-    for (int l = d->layers - 1; l >= 0; l--)
-        if (block_attends(&d->blocks[l]))
-            b = &d->blocks[l];
-        else if (block_recurs(&d->blocks[l]))
-            recurring = &d->blocks[l];
-        else if (block_convolves(&d->blocks[l]))
-            convolving = &d->blocks[l];
+    for (int l = d->layers - 1; l >= 0; l--) {
+        b = block_attends(&d->blocks[l]) ? &d->blocks[l] : b;
+        recurring = block_recurs(&d->blocks[l]) ? &d->blocks[l] : recurring;
+        convolving = block_convolves(&d->blocks[l]) ? &d->blocks[l] : convolving;
+    }
 
     if (b->attention_norm.present || b->attention_post_norm.present)
         put_setting(f, &first, "%s",
@@ -78,7 +76,8 @@ void info_put_blocks(FILE *f, const struct decoder *d)
         put_setting(f, &first, b->norms_whole ? "norms of all heads" : "norms of heads");
     if (b->sinks.data)
         put_setting(f, &first, "sinks");
-    if (b->query.bias.data || b->latent.down.bias.data || b->up.bias.data || b->output.bias.data)
+    if (b->query.bias.data || b->latent.down.bias.data || b->up.bias.data || b->output.bias.data ||
+        b->mixer.recurrence.out.bias.data)
         put_setting(f, &first, "biases");
     if (convolving && convolving->mixer.convolution.bias.data)
         put_setting(f, &first, "biases of convolutions");

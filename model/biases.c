@@ -183,10 +183,13 @@ int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct erro
         if (!b)
             return -1;
         out->bias_of_layer[l] = out->bias_count - 1;
-        if (!block_attends(block)) {
+        if (!block_attends(block) || block_recurs(block)) {
             if (block_recurs(block))
                 snprintf(b->reason, sizeof b->reason,
-                         "the layer has no attention: a recurrence, which reads all inputs");
+                         block_attends(block) ? "beside its attention the layer has a recurrence, "
+                                                "which reads all inputs"
+                                              : "the layer has no attention: a recurrence, which "
+                                                "reads all inputs");
             else if (!block_mixes(block))
                 snprintf(b->reason, sizeof b->reason,
                          "the layer has no attention: each row by itself");
@@ -322,8 +325,8 @@ int decoder_window(const struct decoder *d)
 
 static int same_keys(const struct block *a, const struct block *b)
 {
-    return block_window(a) == block_window(b) && a->mixer.ways == b->mixer.ways &&
-           a->score.chunk == b->score.chunk;
+    return block_window(a) == block_window(b) && a->score.window == b->score.window &&
+           a->mixer.ways == b->mixer.ways && a->score.chunk == b->score.chunk;
 }
 
 char *decoder_windows_text(const struct decoder *d)
@@ -334,13 +337,13 @@ char *decoder_windows_text(const struct decoder *d)
 
     for (int first = 0, last; f && first < d->layers; first = last + 1) {
         const struct block *b = &d->blocks[first];
-        int window = block_window(b);
+        int window = block_attends(b) ? b->score.window : block_window(b);
 
         for (last = first; last + 1 < d->layers && same_keys(&d->blocks[last + 1], b); last++)
             ;
         if (first)
             fputs(", ", f);
-        if (block_recurs(b))
+        if (block_recurs(b) && !block_attends(b))
             fprintf(f, "recurrence");
         else if (!block_mixes(b))
             fprintf(f, "each row by itself");
@@ -352,6 +355,8 @@ char *decoder_windows_text(const struct decoder *d)
             fprintf(f, "chunks of %d", b->score.chunk);
         else
             fputs("none", f);
+        if (block_recurs(b) && block_attends(b))
+            fputs(" beside a recurrence", f);
         if (first == last && (first > 0 || last + 1 < d->layers))
             fprintf(f, " (layer %d)", first + 1);
         else if (first > 0 || last + 1 < d->layers)

@@ -60,6 +60,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
                      kept_width = (size_t)block_kept_width(d, b);
         most(&inner, q_width);
         most(&inner, (size_t)block_mixed_width(d, b));
+        most(&inner, (size_t)block_gate_width(b));
         most(&rank, latent_rank(b));
         most(&rank, latent_query_rank(b));
         most(&shared, latent_shared_size(b));
@@ -87,10 +88,14 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         if (!block_recurs(b))
             continue;
         const struct recurrence_view *r = &b->mixer.recurrence;
-        const size_t rows_read = (size_t)s->keys[l];
-        most(&recurring, rows_read * kept_width);
-        most(&mixed, here * (size_t)block_gate_width(b));
-        most(&mixed, rows_read * kept_width);
+        const size_t rows_read = (size_t)s->keys[l],
+                     read = rows_read * (size_t)block_recurrence_width(b),
+                     made = here * (size_t)block_gate_width(b);
+        most(&kv_size, read);
+        most(&z_size, made);
+        most(&recurring, read);
+        most(&mixed, made);
+        most(&mixed, read);
         most(&gates, rows_read * 2 * (size_t)r->heads);
         most(&key_statistics, r->key_norm.present ? rows_read * 4 * (size_t)r->key_heads : 0);
     }
@@ -203,7 +208,7 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
     const struct experts *x = &b->experts;
     const size_t streams = (size_t)d->streams.count, row = (size_t)stream_width(d);
     const size_t inputs = (size_t)s->keys[l], keys = block ? inputs : 0,
-                 mixed = block_mixes(b) ? keys : 0, own_keys = b->source ? 0 : mixed,
+                 mixed = block_mixes(b) ? keys : 0, own_keys = b->source || !kv_width ? 0 : keys,
                  queries = block ? (size_t)s->queries[l] : 0,
                  carried = block ? (size_t)shape_carry(s, l) : 0,
                  fed = block_has_mlp(b) ? queries : 0, attending = block_attends(b) ? queries : 0,
@@ -212,6 +217,7 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
     const struct recurrence_view *r = &b->mixer.recurrence;
     const int recurs = block_recurs(b);
     const size_t gated = b->output_gate.weight.data ? queries : 0, stepping = recurs ? keys : 0,
+                 mixing = recurs ? queries : 0, made = (size_t)block_gate_width(b),
                  o_norms = recurs && r->norm.present ? queries : 0,
                  states = recurs && queries > 1 ? (size_t)r->heads : 0;
     /* latents make these again */
@@ -235,7 +241,11 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(kv), ROLE_ACTIVATION, own_keys + carried, kv_width, of_kv},
         {LAYER(d_kv), ROLE_ACTIVATION, source && reverse ? keys : 0, kv_width, OWN},
         {LAYER(lse), ROLE_STATISTIC, attending, heads, KEPT},
-        {LAYER(o), ROLE_ACTIVATION, mixed ? queries : 0, o_width, KEPT},
+        {LAYER(o), ROLE_ACTIVATION, o_width ? queries : 0, o_width, KEPT},
+        {LAYER(convolved), ROLE_ACTIVATION, stepping, (size_t)block_recurrence_width(b), KEPT},
+        {LAYER(recurred), ROLE_ACTIVATION, mixing, made, KEPT},
+        {LAYER(recurrence_z), ROLE_ACTIVATION, mixing, made, KEPT},
+        {LAYER(raw_recurred), ROLE_ACTIVATION, mixing, made, KEPT},
         {LAYER(steps), ROLE_RESIDUAL, stepping, (size_t)(r->heads * (r->write > 0 ? 2 : 1)), KEPT},
         {LAYER(z), ROLE_ACTIVATION, gated, o_width, KEPT},
         {LAYER(raw_o), ROLE_ACTIVATION, gated, o_width, KEPT},

@@ -120,13 +120,15 @@ struct convolution_view {
 enum gated_norm { GATED_ALONE, GATED_LAST, GATED_FIRST };
 
 /* A recurrence (kernels/ops.h, recur) of y = n1(x): queries, keys and values, in this order, are
- * activation(convolution(in y)); its gates are of `steps` y, and output_gate gates it. */
+ * activation(convolution(in y)); its gates are of `steps` y, z = gate y gates its output, and
+ * out projects it. */
 struct recurrence_view {
     int heads, key_heads, key_size, value_size;
     int delta; /* 1: the delta rule */
     double scale; /* of queries */
     int reach; /* of the convolution */
     struct linear in[3]; /* of queries, keys, values */
+    struct linear gate, out;
     view taps[3], bias[3]; /* theirs */
     enum activation activation;
     struct norm_view key_norm; /* [key_size], of each query and key; or none */
@@ -140,8 +142,9 @@ struct recurrence_view {
 };
 
 struct mixer {
-    unsigned ways; /* of enum mixing; so far one, or 0: there is no mixer, and the block is
-                      sequential, with x for its m, without n1, p1, laurel */
+    unsigned ways; /* of enum mixing: one, or attention beside a recurrence, whose outputs add up,
+                      or 0: there is no mixer, and the block is sequential, with x for its m,
+                      without n1, p1, laurel */
     struct convolution_view convolution;
     struct recurrence_view recurrence;
 };
@@ -173,9 +176,9 @@ struct block {
     struct norm_view attention_post_norm, mlp_post_norm; /* p1, p2 */
     struct mixer mixer; /* "attention" in residual_wiring and in names of norms is any mixer */
     struct linear query, key, value;
-    struct linear output; /* of the mixer */
-    struct linear output_gate; /* z = output_gate y gates the mixer's output: attention's with
-                                  sigma(z); weight.data NULL: not gated */
+    struct linear output; /* of attention or a convolution */
+    struct linear output_gate; /* z = output_gate y gates attention's output with sigma(z);
+                                  weight.data NULL: not gated */
     struct latent latent; /* in all blocks or none */
     double
         clip; /* queries, keys, values are clamped to +-clip after norms, before rotation; 0: not */
@@ -354,9 +357,9 @@ static inline int block_has_mlp(const struct block *b)
 /* Inputs of a block, the nearest ones and its own, that a row of its output depends on; 0: all. */
 static inline int block_window(const struct block *b)
 {
-    return block_attends(b)     ? b->score.window
+    return block_recurs(b)      ? 0
+           : block_attends(b)   ? b->score.window
            : block_convolves(b) ? b->mixer.convolution.reach
-           : block_recurs(b)    ? 0
                                 : 1;
 }
 /* Its layers without attention, as "layers 1-2, 4", or "layer 2"; "": none. */
@@ -406,7 +409,7 @@ static inline int block_o_width(const struct decoder *d, const struct block *b)
 {
     return d->heads * block_value_size(d, b);
 }
-/* Numbers of a row of queries, keys and values of its recurrence, and of z. */
+/* Numbers of a row of queries, keys and values of its recurrence, and of z; 0 without one. */
 static inline int block_recurrence_width(const struct block *b)
 {
     const struct recurrence_view *r = &b->mixer.recurrence;
@@ -416,21 +419,15 @@ static inline int block_gate_width(const struct block *b)
 {
     return b->mixer.recurrence.heads * b->mixer.recurrence.value_size;
 }
-/* Numbers of a row that the mixer of a block keeps for later rows (keys and values; b, c and v;
- * what a recurrence reads), and of its output. */
+/* Numbers of a row that attention or a convolution of a block keeps for later rows (keys and
+ * values; b, c and v), and of its output. */
 static inline int block_kept_width(const struct decoder *d, const struct block *b)
 {
-    return block_convolves(b) ? 3 * d->hidden
-           : block_recurs(b)  ? block_recurrence_width(b)
-           : block_attends(b) ? block_kv_width(d, b)
-                              : 0;
+    return block_convolves(b) ? 3 * d->hidden : block_attends(b) ? block_kv_width(d, b) : 0;
 }
 static inline int block_mixed_width(const struct decoder *d, const struct block *b)
 {
-    return block_convolves(b) ? d->hidden
-           : block_recurs(b)  ? block_gate_width(b)
-           : block_attends(b) ? block_o_width(d, b)
-                              : 0;
+    return block_convolves(b) ? d->hidden : block_attends(b) ? block_o_width(d, b) : 0;
 }
 /* The slices of a row of keys and values that key_norm normalises by themselves. */
 static inline int block_key_norms(const struct decoder *d, const struct block *b)

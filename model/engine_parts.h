@@ -34,10 +34,10 @@ struct block_weights {
     struct norm_weights attention_norm, mlp_norm, attention_post_norm, mlp_post_norm, query_norm,
         key_norm, latent_norm, latent_query_norm, side_norm, expert_input_norm, router_norm,
         expert_output_norm, expert_mlp_norm, stream_norm, laurel_norm, gate_cut;
-    struct linear_weights query, kv, output, up, gate, down, router, shared_gate;
+    struct linear_weights query, kv, output, output_gate, up, gate, down, router, shared_gate;
     struct linear_weights convolution_in;
     struct weight *taps, *taps_bias;
-    struct linear_weights recurrence_in, recurrence_steps, output_gate;
+    struct linear_weights recurrence_in, recurrence_steps, recurrence_gate, recurrence_out;
     struct weight *recurrence_taps, *recurrence_taps_bias, *rate, *step_bias, *skip;
     struct norm_weights recurrence_norm, recurrence_key_norm;
     struct linear_weights latent_down, latent_up, latent_shared, latent_query_down;
@@ -80,14 +80,16 @@ struct layer {
     struct buffer *q; /* [B queries, H hd] after rotation */
     struct buffer *kv; /* [B keys, KV (hd + vd)] keys rotated; after the carried ones; none in a
                           block that reads another's. Of a convolution [B keys, 3 d]: what it
-                          reads; of a recurrence [B keys, its width]: before its activation */
+                          reads */
     int kv_rows; /* of it in a segment */
     struct buffer *d_kv; /* as kv, if others read it: their gradients of it */
     struct buffer *lse; /* [B, H, queries] */
     struct buffer *o; /* [B queries, H vd], or of a convolution [B queries, d] */
     struct buffer *z, *raw_o; /* with an output gate: z, and the output before z gates it */
-    /* of a recurrence with H heads: a, and b, of its gates; the statistics of the output's norm;
-     * states as `recur` keeps them, unless it reads one row */
+    /* of a recurrence with H heads: what it reads, before its activation [B keys, its width]; its
+     * output, z, and the output before z gates it [B queries, H dv]; a, and b, of its gates; the
+     * statistics of the output's norm; states as `recur` keeps them, unless it reads one row */
+    struct buffer *convolved, *recurred, *recurrence_z, *raw_recurred;
     struct buffer *steps; /* [B keys, H], or with b [B keys, 2 H] */
     struct buffer *o_statistics; /* [B queries, groups, 2] */
     struct buffer *states;
@@ -428,11 +430,11 @@ int forward_keys(struct engine *g, int l, int batch);
 void forward_queries(struct engine *g, int l, int batch);
 
 /* -- recurrence.c -- */
-/* A recurrence of y_last [B queries, d] and g->y [B keys, d]: s->o. */
+/* A recurrence of y_last [B queries, d] and g->y [B keys, d]: s->recurred. */
 void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, int batch);
-/* g->t = gradient of s->o -> g->y = that of the norm's output [B keys, d] but for z's part, g->dz.
- */
-void recurrence_reverse(struct engine *g, int l, int batch);
+/* g->t = gradient of s->recurred -> g->y = that of the norm's output [B keys, d] but for z's part,
+ * g->dz; added to it with `accumulate`. */
+void recurrence_reverse(struct engine *g, int l, int batch, int accumulate);
 
 /* -- convolution.c -- */
 /* From g->y [B keys, d]: the layer's o. */

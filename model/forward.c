@@ -118,19 +118,11 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
     return b->source ? g->layers[block_source(d, l)].kv_rows : forward_keys(g, l, batch);
 }
 
-/* What mixes the rows: s->o of y_last [B queries, d] and g->y [B keys, d]. */
-static void forward_mixer(struct engine *g, int l, const struct buffer *y_last, int batch)
+/* s->o of y_last [B queries, d] and g->y [B keys, d]. */
+static void forward_attention(struct engine *g, int l, const struct buffer *y_last, int batch)
 {
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
-    if (block_convolves(&g->d->blocks[l])) {
-        convolution_forward(g, l, batch);
-        return;
-    }
-    if (block_recurs(&g->d->blocks[l])) {
-        recurrence_forward(g, l, y_last, batch);
-        return;
-    }
     s->kv_rows = w->latent_down.weight ? latent_forward(g, l, y_last, batch)
                                        : forward_qkv(g, l, y_last, batch);
     struct buffer *o = w->output_gate.weight ? s->raw_o : s->o;
@@ -144,23 +136,53 @@ static void forward_mixer(struct engine *g, int l, const struct buffer *y_last, 
     }
 }
 
+/* What mixes the rows. */
+static void forward_mixer(struct engine *g, int l, const struct buffer *y_last, int batch)
+{
+    const struct block *b = &g->d->blocks[l];
+    if (block_convolves(b))
+        convolution_forward(g, l, batch);
+    if (block_attends(b))
+        forward_attention(g, l, y_last, batch);
+    if (block_recurs(b))
+        recurrence_forward(g, l, y_last, batch);
+}
+
+/* to[B queries, d] (+)= the output of the mixer; `from` if it is not NULL: to = that, and it. */
+static void mixer_output(struct engine *g, int l, struct buffer *to, struct buffer *from,
+                         int accumulate, int batch)
+{
+    struct kernels *k = g->k;
+    const struct block *b = &g->d->blocks[l];
+    const struct block_weights *w = &g->blocks[l];
+    const struct layer *s = &g->layers[l];
+    struct rows rows = {batch, g->shape.queries[l]};
+    const struct {
+        const struct buffer *o;
+        const struct linear_weights *weights;
+    } parts[] = {{s->o, &w->output}, {s->recurred, &w->recurrence_out}};
+    for (int i = block_attends(b) || block_convolves(b) ? 0 : 1; i < 1 + block_recurs(b); i++) {
+        if (from)
+            k->linear_add(k, to, from, parts[i].o, parts[i].weights->weight, parts[i].weights->bias,
+                          rows);
+        else
+            k->linear(k, to, parts[i].o, parts[i].weights->weight, parts[i].weights->bias, rows,
+                      accumulate);
+        from = NULL, accumulate = 1;
+    }
+}
+
 /* to[B queries, d] = the last rows of `from` [B from_rows, d], and the output of the mixer. */
 static void branch_joins(struct engine *g, int l, struct buffer *to, struct buffer *from,
                          int from_rows, int batch)
 {
-    struct kernels *k = g->k;
-    const struct block_weights *w = &g->blocks[l];
     int queries = g->shape.queries[l];
-    struct rows rows = {batch, queries};
-    if (queries == from_rows) {
-        k->linear_add(k, to, from, g->layers[l].o, w->output.weight, w->output.bias, rows);
-        return;
-    }
-    k->tail(k, to, from, batch, queries, from_rows, g->d->hidden);
-    k->linear(k, to, g->layers[l].o, w->output.weight, w->output.bias, rows, 1);
+    if (queries != from_rows)
+        g->k->tail(g->k, to, from, batch, queries, from_rows, g->d->hidden);
+    mixer_output(g, l, to, queries == from_rows ? from : NULL, 1, batch);
 }
 
-/* Adds the attention branch of s->o to the residual stream, whose part for this block begins at
+/* Adds the mixer's branch to the residual stream, whose part for this block begins at
  * `from` [B from_rows, d]: s->mid. */
 static void forward_mid(struct engine *g, int l, struct buffer *from, int from_rows, int batch)
 {
@@ -180,7 +202,7 @@ static void forward_mid(struct engine *g, int l, struct buffer *from, int from_r
         return;
     }
     k->tail(k, s->mid, from, batch, queries, from_rows, hidden);
-    k->linear(k, s->attention_sum, s->o, w->output.weight, w->output.bias, rows, 0);
+    mixer_output(g, l, s->attention_sum, NULL, 0, batch);
     k->norm(k, g->t, s->statistics_3, s->attention_sum, &w->attention_post_norm.norm, rows, hidden);
     k->add(k, s->mid, g->t, rows, hidden);
 }
@@ -317,7 +339,7 @@ static int forward_branches(struct engine *g, int l, int batch, int only_kept, s
     if (w->mlp_post_norm.present)
         return forward_post(g, l, from, batch, only_kept, e);
     if (b->residual == RESIDUAL_PARALLEL) {
-        k->linear_add(k, out, from, s->o, w->output.weight, w->output.bias, query_rows);
+        branch_joins(g, l, out, from, queries, batch);
         from = out;
     }
     return forward_mlp(g, l, out, from, batch, e);

@@ -308,14 +308,14 @@ static int read_attention(struct block *b, const struct reading *r)
 static int read_mixer(struct block *b, const struct reading *r)
 {
     char stem[128];
-    if (!block_mixes(b))
-        return 0;
-    if (block_attends(b))
-        return read_attention(b, r);
+    if (block_attends(b) && read_attention(b, r))
+        return -1;
     snprintf(stem, sizeof stem, "%s%s.%d", r->prefix, r->layout->names.layers, r->block);
-    if (block_recurs(b))
-        return recurrence_read(b, &r->recurrence, r->d, stem, r->e);
-    return convolution_read(b, r->layout->convolution, r->d, r->conv_bias, stem, r->e);
+    if (block_recurs(b) && recurrence_read(b, &r->recurrence, r->d, stem, r->e))
+        return -1;
+    return block_convolves(b)
+               ? convolution_read(b, r->layout->convolution, r->d, r->conv_bias, stem, r->e)
+               : 0;
 }
 
 static int read_mlp(struct block *b, const struct reading *r)

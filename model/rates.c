@@ -55,7 +55,8 @@ static double product_rate(struct kernels *k, const struct decoder *d, int posit
     const struct block *b = &d->blocks[0];
     const struct weight_part *part = b->up.weight.data            ? &b->up.weight
                                      : b->experts.routing.experts ? &b->experts.expert[0].up.weight
-                                                                  : &b->output.weight;
+                                     : b->output.weight.data      ? &b->output.weight
+                                                                  : &b->mixer.recurrence.out.weight;
     struct product_trial t = {.k = k,
                               .rows = {1, positions < PRODUCT_ROWS ? positions : PRODUCT_ROWS}};
     size_t in = part->columns, out = part->groups * part->rows, inputs = (size_t)t.rows.count * in;

@@ -51,7 +51,7 @@ static void make_operands(struct engine *g, int l, int batch)
     struct rows rows = {batch, g->shape.keys[l]};
     int width = block_recurrence_width(b);
     struct buffer *active = norm->present ? g->mixed : g->qkv;
-    k->activate(k, active, s->kv, NULL, v->activation, rows, width);
+    k->activate(k, active, s->convolved, NULL, v->activation, rows, width);
     if (norm->present) {
         k->copy(k, g->qkv, active, rows, width); /* for the values */
         k->norm_heads(k, g->qkv, g->key_statistics, active, &norm->norm, rows, 2 * v->key_heads,
@@ -60,7 +60,7 @@ static void make_operands(struct engine *g, int l, int batch)
     k->gate(k, g->gates, s->steps, &gating, rows, v->heads);
 }
 
-/* s->o of s->raw_o and s->z. */
+/* s->recurred of s->raw_recurred and s->recurrence_z. */
 static void gate_output(struct engine *g, int l, struct rows rows)
 {
     struct kernels *k = g->k;
@@ -70,13 +70,15 @@ static void gate_output(struct engine *g, int l, struct rows rows)
     struct layer *s = &g->layers[l];
     int width = block_gate_width(b), slice = width / v->groups;
     if (v->gated == GATED_ALONE) {
-        k->activate(k, s->o, s->raw_o, s->z, ACTIVATION_SILU, rows, width);
+        k->activate(k, s->recurred, s->raw_recurred, s->recurrence_z, ACTIVATION_SILU, rows, width);
     } else if (v->gated == GATED_FIRST) {
-        k->activate(k, g->mixed, s->raw_o, s->z, ACTIVATION_SILU, rows, width);
-        k->norm_heads(k, s->o, s->o_statistics, g->mixed, norm, rows, v->groups, slice, width);
+        k->activate(k, g->mixed, s->raw_recurred, s->recurrence_z, ACTIVATION_SILU, rows, width);
+        k->norm_heads(k, s->recurred, s->o_statistics, g->mixed, norm, rows, v->groups, slice,
+                      width);
     } else {
-        k->norm_heads(k, g->mixed, s->o_statistics, s->raw_o, norm, rows, v->groups, slice, width);
-        k->activate(k, s->o, g->mixed, s->z, ACTIVATION_SILU, rows, width);
+        k->norm_heads(k, g->mixed, s->o_statistics, s->raw_recurred, norm, rows, v->groups, slice,
+                      width);
+        k->activate(k, s->recurred, g->mixed, s->recurrence_z, ACTIVATION_SILU, rows, width);
     }
 }
 
@@ -91,15 +93,17 @@ void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, in
     int keys = g->shape.keys[l], queries = g->shape.queries[l];
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     k->linear(k, g->mixed, g->y, w->recurrence_in.weight, w->recurrence_in.bias, key_rows, 0);
-    k->convolve(k, s->kv, g->mixed, &convolution, batch, keys, keys, block_recurrence_width(b));
+    k->convolve(k, s->convolved, g->mixed, &convolution, batch, keys, keys,
+                block_recurrence_width(b));
     k->linear(k, s->steps, g->y, w->recurrence_steps.weight, w->recurrence_steps.bias, key_rows, 0);
-    k->linear(k, s->z, y_last, w->output_gate.weight, w->output_gate.bias, query_rows, 0);
+    k->linear(k, s->recurrence_z, y_last, w->recurrence_gate.weight, w->recurrence_gate.bias,
+              query_rows, 0);
     make_operands(g, l, batch);
-    k->recur(k, s->raw_o, states_of(g, l), g->qkv, g->gates, &recurrence, batch, queries, keys);
+    k->recur(k, s->raw_recurred, states_of(g, l), g->qkv, g->gates, &recurrence, batch, queries, keys);
     gate_output(g, l, query_rows);
 }
 
-/* g->t = gradient of s->o -> that of s->raw_o, and that of z in g->dz. */
+/* g->t = gradient of s->recurred -> that of s->raw_recurred, and that of z in g->dz. */
 static void gate_output_reverse(struct engine *g, int l, struct rows rows)
 {
     struct kernels *k = g->k;
@@ -107,23 +111,24 @@ static void gate_output_reverse(struct engine *g, int l, struct rows rows)
     const struct recurrence_view *v = &b->mixer.recurrence;
     const struct norm *norm = &g->blocks[l].recurrence_norm.norm;
     const struct layer *s = &g->layers[l];
-    const struct buffer *gated = s->raw_o;
+    const struct buffer *gated = s->raw_recurred;
     int width = block_gate_width(b), slice = width / v->groups;
     if (v->gated == GATED_FIRST) {
-        k->activate(k, g->mixed, s->raw_o, s->z, ACTIVATION_SILU, rows, width);
+        k->activate(k, g->mixed, s->raw_recurred, s->recurrence_z, ACTIVATION_SILU, rows, width);
         k->norm_heads_reverse(k, g->t, g->t, g->mixed, s->o_statistics, norm, rows, v->groups,
                               slice, width);
     } else if (v->gated == GATED_LAST) {
-        k->norm_heads(k, g->mixed, s->o_statistics, s->raw_o, norm, rows, v->groups, slice, width);
+        k->norm_heads(k, g->mixed, s->o_statistics, s->raw_recurred, norm, rows, v->groups, slice,
+                      width);
         gated = g->mixed;
     }
-    k->activate_reverse(k, g->t, g->dz, g->t, gated, s->z, ACTIVATION_SILU, rows, width);
+    k->activate_reverse(k, g->t, g->dz, g->t, gated, s->recurrence_z, ACTIVATION_SILU, rows, width);
     if (v->gated == GATED_LAST)
-        k->norm_heads_reverse(k, g->t, g->t, s->raw_o, s->o_statistics, norm, rows, v->groups,
-                              slice, width);
+        k->norm_heads_reverse(k, g->t, g->t, s->raw_recurred, s->o_statistics, norm, rows,
+                              v->groups, slice, width);
 }
 
-void recurrence_reverse(struct engine *g, int l, int batch)
+void recurrence_reverse(struct engine *g, int l, int batch, int accumulate)
 {
     struct kernels *k = g->k;
     const struct block *b = &g->d->blocks[l];
@@ -143,9 +148,10 @@ void recurrence_reverse(struct engine *g, int l, int batch)
         k->norm_heads_reverse(k, g->dkv, g->dkv, g->mixed, g->key_statistics,
                               &w->recurrence_key_norm.norm, key_rows, 2 * v->key_heads, v->key_size,
                               width);
-    k->activate_reverse(k, g->dkv, NULL, g->dkv, s->kv, NULL, v->activation, key_rows, width);
+    k->activate_reverse(k, g->dkv, NULL, g->dkv, s->convolved, NULL, v->activation, key_rows,
+                        width);
     k->convolve_reverse(k, g->mixed, g->dkv, NULL, &convolution, batch, keys, keys, width);
-    k->linear_reverse(k, g->y, g->mixed, w->recurrence_in.weight, key_rows, 0);
+    k->linear_reverse(k, g->y, g->mixed, w->recurrence_in.weight, key_rows, accumulate);
     k->gate_reverse(k, g->d_steps, g->d_gates, s->steps, &gating, key_rows, v->heads);
     k->linear_reverse(k, g->y, g->d_steps, w->recurrence_steps.weight, key_rows, 1);
 }

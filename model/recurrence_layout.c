@@ -37,21 +37,45 @@ static int read_limits(struct recurrence_sizes *s, const char *key, struct confi
 }
 
 /* The inner width over the heads, where a head's size is "auto". */
-static int read_value_size(struct recurrence_sizes *s, long expand, const struct decoder *d,
+static int read_value_size(struct recurrence_sizes *s, long inner, const struct decoder *d,
                            struct error *e)
 {
     const char *key = s->layout->value_size;
     const json_t *value = config_get(d->config, key);
-    if (!expand || !json_is_string(value) || strcmp(json_string_value(value), "auto") != 0)
+    if (!inner || !json_is_string(value) || strcmp(json_string_value(value), "auto") != 0)
         return config_int(d->config, key, 1, RECURRENCE_SIZE_MOST, &s->value_size, e);
-    s->value_size = expand * d->hidden / s->heads;
+    s->value_size = inner / s->heads;
     return s->value_size >= 1 && s->value_size <= RECURRENCE_SIZE_MOST
                ? 0
-               : fail(
-                     e,
-                     "%s: %s auto is %ld: %s %ld times the width %d over %s %ld (expected 1 to %d)",
-                     config_path(d->config), key, s->value_size, s->layout->expand, expand,
-                     d->hidden, s->layout->heads, s->heads, RECURRENCE_SIZE_MOST);
+               : fail(e, "%s: %s auto is %ld: a width of %ld over %s %ld (expected 1 to %d)",
+                      config_path(d->config), key, s->value_size, inner, s->layout->heads, s->heads,
+                      RECURRENCE_SIZE_MOST);
+}
+
+/* The width of all heads, if it has a key: 0, if not. */
+static int read_inner(long *inner, const struct recurrence_layout *o, const struct decoder *d,
+                      struct error *e)
+{
+    long expand = 0;
+    if (o->expand && config_int(d->config, o->expand, 1, 1024, &expand, e))
+        return -1;
+    *inner = expand * d->hidden;
+    return o->inner ? config_int_or(d->config, o->inner, 1, 1 << 24, *inner, inner, e) : 0;
+}
+
+/* Whether there is a norm, and where. */
+static int read_gated(enum gated_norm *out, const struct recurrence_layout *o, struct config *c,
+                      struct error *e)
+{
+    int normed = 0, first = 1;
+    *out = GATED_FIRST;
+    if (!o->normed)
+        return 0;
+    if (config_bool_or(c, o->normed, 0, &normed, e) ||
+        config_bool_or(c, o->norm_first, 1, &first, e))
+        return -1;
+    *out = !normed ? GATED_ALONE : first ? GATED_LAST : GATED_FIRST;
+    return 0;
 }
 
 /* Which layers are recurrences. */
@@ -60,6 +84,10 @@ static int read_kinds(const struct recurrence_layout *o, struct decoder *d, stru
     struct config *c = d->config;
     const json_t *types = o->typed ? config_get(c, "layer_types") : NULL;
     long every = 0;
+    for (int l = 0; o->beside && l < d->layers; l++)
+        d->blocks[l].mixer.ways = MIXING_ATTENTION | MIXING_RECURRENCE;
+    if (o->beside)
+        return 0;
     if (o->attending)
         return family_attending(d, o->attending, MIXING_RECURRENCE, e);
     if (o->interval && config_int_or(c, o->interval, 1, 10000, 4, &every, e))
@@ -89,16 +117,17 @@ int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layo
                         struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
-    long expand = 0;
+    long inner;
     *s = (struct recurrence_sizes){.layout = o, .high = INFINITY};
     if (config_int(c, o->heads, 1, 1 << 16, &s->heads, e) ||
         config_int(c, o->key_heads, 1, 1 << 16, &s->key_heads, e) ||
         config_int(c, o->key_size, 1, RECURRENCE_SIZE_MOST, &s->key_size, e) ||
-        config_int(c, o->reach, 1, CONVOLUTION_MOST, &s->reach, e) ||
-        (o->expand && config_int(c, o->expand, 1, 1024, &expand, e)) ||
-        read_value_size(s, expand, d, e) ||
+        config_int(c, o->reach, 1, CONVOLUTION_MOST, &s->reach, e) || read_inner(&inner, o, d, e) ||
+        read_value_size(s, inner, d, e) || read_gated(&s->gated, o, c, e) ||
         (o->biased && config_bool_or(c, o->biased, 0, &s->biased, e)) ||
         (o->conv_biased && config_bool_or(c, o->conv_biased, 1, &s->conv_biased, e)) ||
+        (s->out_biased = s->biased,
+         o->out_biased && config_bool_or(c, o->out_biased, 0, &s->out_biased, e)) ||
         (o->doubled && config_bool_or(c, o->doubled, 1, &s->doubled, e)) ||
         (o->limits && read_limits(s, o->limits, c, e)) ||
         (o->least && config_real_or(c, o->least, -1e6, 1e6, 0.001, &s->low, e)) ||
@@ -107,9 +136,13 @@ int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layo
     if (s->heads % s->key_heads)
         return fail(e, "%s: %s %ld is not a multiple of %s %ld", config_path(c), o->heads, s->heads,
                     o->key_heads, s->key_heads);
-    if (expand && expand * d->hidden != s->heads * s->value_size)
+    if (inner && inner != s->heads * s->value_size && o->inner && config_has(c, o->inner))
+        return fail(e, "%s: %s %ld is not %s %ld times %s %ld", config_path(c), o->inner, inner,
+                    o->heads, s->heads, o->value_size, s->value_size);
+    if (inner && inner != s->heads * s->value_size)
         return fail(e, "%s: %s %ld times the width %d is not %s %ld times %s %ld", config_path(c),
-                    o->expand, expand, d->hidden, o->heads, s->heads, o->value_size, s->value_size);
+                    o->expand, inner / d->hidden, d->hidden, o->heads, s->heads, o->value_size,
+                    s->value_size);
     if (read_kinds(o, d, e))
         return -1;
     int count = 0;
@@ -182,13 +215,13 @@ static int read_mamba(struct block *b, const struct recurrence_sizes *s, struct 
         if (bias.data)
             v->bias[i] = view_rows(bias, first[i], count[i]);
     }
-    b->output_gate = some_rows(in, 0, inner);
+    v->gate = some_rows(in, 0, inner);
     v->steps[0] = some_rows(in, inner + width, heads);
     v->scale = 1, v->low = s->low, v->high = s->high;
-    v->gated = GATED_FIRST, v->groups = v->key_heads;
+    v->gated = s->gated, v->groups = v->key_heads;
     const struct norm_form form = {NORM_RMS, s->epsilon, inner, "weight", NULL};
-    return family_norm_named(&v->norm, d, form, e, "%s.norm", stem) ||
-                   family_linear(&b->output, d, hidden, inner, s->biased, e, "%s.out_proj", stem)
+    return (v->gated != GATED_ALONE && family_norm_named(&v->norm, d, form, e, "%s.norm", stem)) ||
+                   family_linear(&v->out, d, hidden, inner, s->out_biased, e, "%s.out_proj", stem)
                ? -1
                : 0;
 }
@@ -207,14 +240,14 @@ static int read_delta_projections(struct block *b, const struct recurrence_sizes
         return family_linear(&v->in[0], d, keys, hidden, 0, e, "%s.q_proj", stem) ||
                        family_linear(&v->in[1], d, keys, hidden, 0, e, "%s.k_proj", stem) ||
                        family_linear(&v->in[2], d, inner, hidden, 0, e, "%s.v_proj", stem) ||
-                       family_linear(&b->output_gate, d, inner, hidden, 0, e, "%s.g_proj", stem) ||
+                       family_linear(&v->gate, d, inner, hidden, 0, e, "%s.g_proj", stem) ||
                        family_linear(&v->steps[0], d, heads, hidden, 0, e, "%s.a_proj", stem) ||
                        family_linear(&v->steps[1], d, heads, hidden, 0, e, "%s.b_proj", stem)
                    ? -1
                    : 0;
     if (s->layout->form == RECURRENCE_DELTA) {
         if (family_linear(&in, d, 2 * keys + inner, hidden, 0, e, "%s.in_proj_qkv", stem) ||
-            family_linear(&b->output_gate, d, inner, hidden, 0, e, "%s.in_proj_z", stem) ||
+            family_linear(&v->gate, d, inner, hidden, 0, e, "%s.in_proj_z", stem) ||
             family_linear(&v->steps[0], d, heads, hidden, 0, e, "%s.in_proj_a", stem) ||
             family_linear(&v->steps[1], d, heads, hidden, 0, e, "%s.in_proj_b", stem))
             return -1;
@@ -228,7 +261,7 @@ static int read_delta_projections(struct block *b, const struct recurrence_sizes
     v->in[0].weight = view_groups(in.weight, groups, group, 0, dk);
     v->in[1].weight = view_groups(in.weight, groups, group, dk, dk);
     v->in[2].weight = view_groups(in.weight, groups, group, 2 * dk, each);
-    b->output_gate.weight = view_groups(in.weight, groups, group, 2 * dk + each, each);
+    v->gate.weight = view_groups(in.weight, groups, group, 2 * dk + each, each);
     v->steps[0].weight = view_groups(gates.weight, groups, 2 * shared, shared, shared);
     v->steps[1].weight = view_groups(gates.weight, groups, 2 * shared, 0, shared);
     return 0;
@@ -305,7 +338,7 @@ static int read_delta(struct block *b, const struct recurrence_sizes *s, struct 
                                    s->layout->epsilon != 0 ? s->layout->epsilon : s->epsilon,
                                    (size_t)s->value_size, "weight", NULL};
     return family_norm_named(&v->norm, d, form, e, "%s.%s", stem, apart ? "o_norm" : "norm") ||
-                   family_linear(&b->output, d, hidden, inner, 0, e, "%s.%s", stem,
+                   family_linear(&v->out, d, hidden, inner, 0, e, "%s.%s", stem,
                                  apart ? "o_proj" : "out_proj")
                ? -1
                : 0;

@@ -26,10 +26,16 @@ struct recurrence_layout {
      * default 4; those listed; or none. NULL: no such key */
     int typed, unmixed;
     const char *interval, *attending;
+    int beside; /* 1: all layers attend beside it instead */
     const char *expand; /* of the inner width, in multiples of the model's, which must be that of
                            all heads, and makes it where value_size is "auto"; NULL: none */
+    const char *inner; /* of that width; null: by `expand`. NULL: none */
     const char *biased, *conv_biased; /* of biases of projections, by default none, and of the
                                          convolution, by default there */
+    const char *out_biased; /* of the output's, by default none; NULL: as of all projections */
+    const char *normed, *norm_first; /* Mamba's norm: whether there is one, by default not, and
+                                        whether it is before the gate, by default so; NULL: it is
+                                        after it */
     const char *limits, *least; /* of the least and the largest step; or of the least alone, by
                                    default 0.001 */
     const char *activation; /* by default silu; NULL: that of MLPs */
@@ -41,7 +47,8 @@ struct recurrence_layout {
 struct recurrence_sizes {
     const struct recurrence_layout *layout;
     long heads, key_heads, key_size, value_size, reach;
-    int biased, conv_biased, doubled;
+    int biased, conv_biased, out_biased, doubled;
+    enum gated_norm gated;
     double low, high, epsilon;
     enum activation activation;
 };

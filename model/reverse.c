@@ -6,6 +6,8 @@
  */
 #include "model/engine_parts.h"
 
+#include <math.h>
+
 /* The step after the gradient of the residual stream dx. */
 enum next { PASS, PRODUCT }; /* a product reads it, and may want it rounded */
 
@@ -237,11 +239,10 @@ static void reverse_attention(struct engine *g, int l, int batch)
     }
 }
 
-/* g->y += the reverse of z = output_gate y, from g->dz. */
-static void reverse_output_gate(struct engine *g, int l, int batch)
+/* g->y += the reverse of z = w y, from g->dz. */
+static void reverse_output_gate(struct engine *g, int l, const struct weight *w, int batch)
 {
     struct kernels *k = g->k;
-    const struct weight *w = g->blocks[l].output_gate.weight;
     int keys = g->shape.keys[l], queries = g->shape.queries[l];
     struct rows rows = {batch, queries};
     if (queries == keys) {
@@ -255,16 +256,24 @@ static void reverse_output_gate(struct engine *g, int l, int batch)
 /* The same of any mixer, from dy = gradient of its branch's output. */
 static void reverse_mixer(struct engine *g, int l, const struct buffer *dy, int batch)
 {
-    g->k->linear_reverse(g->k, g->t, as_operand(g, dy), g->blocks[l].output.weight,
-                         (struct rows){batch, g->shape.queries[l]}, 0);
-    if (block_convolves(&g->d->blocks[l]))
+    struct kernels *k = g->k;
+    const struct block *b = &g->d->blocks[l];
+    const struct block_weights *w = &g->blocks[l];
+    struct rows rows = {batch, g->shape.queries[l]};
+    int first = block_attends(b) || block_convolves(b);
+    if (first)
+        k->linear_reverse(k, g->t, as_operand(g, dy), w->output.weight, rows, 0);
+    if (block_convolves(b))
         convolution_reverse(g, l, batch);
-    else if (block_recurs(&g->d->blocks[l]))
-        recurrence_reverse(g, l, batch);
-    else
+    if (block_attends(b))
         reverse_attention(g, l, batch);
-    if (g->blocks[l].output_gate.weight)
-        reverse_output_gate(g, l, batch);
+    if (w->output_gate.weight)
+        reverse_output_gate(g, l, w->output_gate.weight, batch);
+    if (!block_recurs(b))
+        return;
+    k->linear_reverse(k, g->t, as_operand(g, dy), w->recurrence_out.weight, rows, 0);
+    recurrence_reverse(g, l, batch, first);
+    reverse_output_gate(g, l, w->recurrence_gate.weight, batch);
 }
 
 /* Blocks whose MLP reads the residual stream after attention, s->mid, with or without post norms.
@@ -434,7 +443,7 @@ struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch)
 
 void reverse_norms(struct engine *g, const struct buffer *gradient, int batch)
 {
-    g->k->row_norms(g->k, g->norms, gradient, g->d->embedding_scale,
+    g->k->row_norms(g->k, g->norms, gradient, fabs(g->d->embedding_scale),
                     (struct rows){batch, g->shape.keys[0]}, g->d->embedding_width);
 }
 

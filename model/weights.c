@@ -45,6 +45,8 @@ static const struct row of_block[] = {
     {VECTOR, BLOCK(recurrence_taps, mixer.recurrence.taps), 3},
     {VECTOR, BLOCK(recurrence_taps_bias, mixer.recurrence.bias), 3},
     {LINEAR, BLOCK(recurrence_steps, mixer.recurrence.steps), 2},
+    {LINEAR, BLOCK(recurrence_gate, mixer.recurrence.gate), 0},
+    {LINEAR, BLOCK(recurrence_out, mixer.recurrence.out), 0},
     {LINEAR, BLOCK(output_gate, output_gate), 0},
     {VECTOR, BLOCK(rate, mixer.recurrence.rate), 0},
     {VECTOR, BLOCK(step_bias, mixer.recurrence.step_bias), 0},

@@ -24,28 +24,25 @@ static double mlp_columns(const struct block *b)
  * recurrence's for queries, keys, values and gates, and for z. */
 static double key_elements(const struct decoder *d, const struct block *b)
 {
-    double rank = (double)latent_rank(b);
-    if (block_convolves(b) || !block_mixes(b))
-        return (double)d->hidden * block_kept_width(d, b);
+    double rank = (double)latent_rank(b), recurring = 0;
     if (block_recurs(b))
-        return (double)d->hidden *
-               (block_kept_width(d, b) +
-                b->mixer.recurrence.heads * (b->mixer.recurrence.write > 0 ? 2.0 : 1.0));
+        recurring = (double)d->hidden *
+                    (block_recurrence_width(b) +
+                     b->mixer.recurrence.heads * (b->mixer.recurrence.write > 0 ? 2.0 : 1.0));
     if (b->source)
         return 0;
     if (rank == 0)
-        return (double)d->hidden * block_kv_width(d, b);
+        return recurring + (double)d->hidden * block_kept_width(d, b);
     return d->hidden * (rank + (double)latent_shared_size(b)) + rank * (double)latent_own_width(b);
 }
 
 static double query_elements(const struct decoder *d, const struct block *b)
 {
     double rank = (double)latent_query_rank(b);
-    if (block_convolves(b) || !block_mixes(b))
-        return 0;
-    double gate = b->output_gate.weight.data ? (double)d->hidden * block_mixed_width(d, b) : 0;
-    if (block_recurs(b))
+    double gate = (double)d->hidden * block_gate_width(b);
+    if (!block_attends(b))
         return gate;
+    gate += b->output_gate.weight.data ? (double)d->hidden * block_mixed_width(d, b) : 0;
     return gate + (rank == 0 ? (double)d->hidden * block_q_width(d, b)
                              : rank * (d->hidden + block_q_width(d, b)));
 }
@@ -190,7 +187,8 @@ double work_products(const struct shape *s)
         flops += each * s->keys[l] * key_elements(d, b) +
                  each * s->queries[l] *
                      (query_elements(d, b) +
-                      d->hidden * (block_mixed_width(d, b) + mlp_columns(b) + 3.0 * d->side_width));
+                      d->hidden * (block_mixed_width(d, b) + block_gate_width(b) + mlp_columns(b) +
+                                   3.0 * d->side_width));
     }
     return flops;
 }
