@@ -56,7 +56,6 @@ static const struct refusal refusals[] = {
     {"ernie", ENCODER},
     {"ernie4_5_vl_moe", OTHER_INPUTS},
     {"ernie4_5_vl_moe_text", THREE},
-    {"falcon_h1", STATES},
     {"falcon_mamba", STATES},
     {"gemma4_assistant", DRAFTS},
     {"gemma4_unified_assistant", DRAFTS},

@@ -139,6 +139,9 @@ view family_own_view(const double *vector, size_t count);
 /* Multiplies logits by a factor before a soft cap, through the last norm. For heads without
  * bias. */
 int family_scale_logits(struct decoder *d, double factor, struct error *e) MUST_USE;
+/* Multiplies a matrix's rows by a factor, and its bias by another. */
+int family_multiply(struct linear *v, struct decoder *d, double weight, double bias,
+                    struct error *e) MUST_USE;
 /* Marks a stored tensor that the model does not use, if present, as used. */
 void family_ignore(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 

@@ -447,6 +447,25 @@ int family_scale_logits(struct decoder *d, double factor, struct error *e)
                : 0;
 }
 
+static int multiply_view(view *v, struct decoder *d, double factor, struct error *e)
+{
+    double *factors;
+    if (!v->data || factor == 1)
+        return 0;
+    if (!(factors = family_own(d, v->groups * v->rows, e)))
+        return -1;
+    for (size_t i = 0; i < v->groups * v->rows; i++)
+        factors[i] = factor;
+    v->factors = factors;
+    return 0;
+}
+
+int family_multiply(struct linear *v, struct decoder *d, double weight, double bias,
+                    struct error *e)
+{
+    return multiply_view(&v->weight, d, weight, e) || multiply_view(&v->bias, d, bias, e) ? -1 : 0;
+}
+
 void family_ignore(const struct decoder *d, const char *format, ...)
 {
     FORMAT_NAME(name, format);

@@ -99,7 +99,8 @@ void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, in
     k->linear(k, s->recurrence_z, y_last, w->recurrence_gate.weight, w->recurrence_gate.bias,
               query_rows, 0);
     make_operands(g, l, batch);
-    k->recur(k, s->raw_recurred, states_of(g, l), g->qkv, g->gates, &recurrence, batch, queries, keys);
+    k->recur(k, s->raw_recurred, states_of(g, l), g->qkv, g->gates, &recurrence, batch, queries,
+             keys);
     gate_output(g, l, query_rows);
 }
 

@@ -137,6 +137,7 @@ static int is_other_null(const char *family, const char *key, const char *standa
         "attn_logit_softcapping",
         "dim_model_base",
         "final_logit_softcapping",
+        "mamba_d_ssm",
         "num_experts_per_tok", /* with which the library cannot run */
         "num_key_value_heads",
         "q_lora_rank",

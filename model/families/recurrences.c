@@ -2,6 +2,7 @@
  * library's: huggingface/transformers, models/FAMILY. */
 #include "model/families/rows.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct recurrence_layout mamba2_recurrence = {.form = RECURRENCE_MAMBA,
@@ -216,6 +217,105 @@ static const struct layout granitemoehybrid = {
                 "}",
     .finish = finish_granite};
 
+static const struct recurrence_layout falcon_h1_recurrence = {.form = RECURRENCE_MAMBA,
+                                                              .stem = "mamba",
+                                                              .heads = "mamba_n_heads",
+                                                              .key_heads = "mamba_n_groups",
+                                                              .key_size = "mamba_d_state",
+                                                              .value_size = "mamba_d_head",
+                                                              .reach = "mamba_d_conv",
+                                                              .beside = 1,
+                                                              .expand = "mamba_expand",
+                                                              .inner = "mamba_d_ssm",
+                                                              .biased = "mamba_proj_bias",
+                                                              .conv_biased = "mamba_conv_bias",
+                                                              .out_biased = "projectors_bias",
+                                                              .normed = "mamba_rms_norm",
+                                                              .norm_first =
+                                                                  "mamba_norm_before_gate",
+                                                              .limits = "time_step_limit"};
+
+/* A list of factors; null: ones. */
+static int read_factors(double *out, size_t count, struct config *c, const char *key,
+                        struct error *e)
+{
+    const json_t *list = config_get(c, key);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *one = json_array_get(list, i);
+        out[i] = list ? json_number_value(one) : 1;
+        if (list && (json_array_size(list) != count || !json_is_number(one) || fabs(out[i]) > 1e6))
+            return fail(e, "%s: %s is not a list of %zu numbers", config_path(c), key, count);
+    }
+    return 0;
+}
+
+/* Falcon H1's factors, on rows of matrices: of z, values, keys, queries and steps, in the order of
+ * ssm_multipliers. */
+static int finish_falcon_h1(struct decoder *d, struct error *e)
+{
+    static const char *const keys[] = {"embedding_multiplier",    "lm_head_multiplier",
+                                       "attention_in_multiplier", "attention_out_multiplier",
+                                       "key_multiplier",          "ssm_in_multiplier",
+                                       "ssm_out_multiplier"};
+    enum { EMBEDDING, HEAD, IN, OUT, KEYS, STATE_IN, STATE_OUT, COUNT };
+    double by[COUNT], of[5], mlp[2];
+    for (int i = 0; i < COUNT; i++)
+        if (config_real_or(d->config, keys[i], -1e6, 1e6, 1, &by[i], e))
+            return -1;
+    if (read_factors(of, 5, d->config, "ssm_multipliers", e) ||
+        read_factors(mlp, 2, d->config, "mlp_multipliers", e))
+        return -1;
+    for (int l = 0; l < d->layers; l++) {
+        struct block *b = &d->blocks[l];
+        struct recurrence_view *v = &b->mixer.recurrence;
+        const struct {
+            struct linear *of;
+            double weight, bias;
+        } rows[] = {{&b->query, by[IN], 1},
+                    {&b->key, by[IN] * by[KEYS], by[KEYS]},
+                    {&b->value, by[IN], 1},
+                    {&b->output, by[OUT], by[OUT]},
+                    {&v->gate, by[STATE_IN] * of[0], of[0]},
+                    {&v->in[2], by[STATE_IN] * of[1], of[1]},
+                    {&v->in[1], by[STATE_IN] * of[2], of[2]},
+                    {&v->in[0], by[STATE_IN] * of[3], of[3]},
+                    {&v->steps[0], by[STATE_IN] * of[4], of[4]},
+                    {&v->out, by[STATE_OUT], by[STATE_OUT]},
+                    {&b->gate, mlp[0], mlp[0]},
+                    {&b->down, mlp[1], mlp[1]}};
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+            if (family_multiply(rows[i].of, d, rows[i].weight, rows[i].bias, e))
+                return -1;
+    }
+    d->embedding_scale = by[EMBEDDING];
+    return family_scale_logits(d, by[HEAD], e);
+}
+
+static const struct layout falcon_h1 = {
+    LLAMA(1e-5),
+    .names = {.prefix = "model.",
+              .embedding = "embed_tokens",
+              .layers = "layers",
+              .final_norm = "final_layernorm",
+              .head = "lm_head",
+              .attention_norm = "input_layernorm",
+              SPLIT,
+              OUTPUT,
+              .mlp_norm = "pre_ff_layernorm",
+              .gate = "feed_forward.gate_proj",
+              .up = "feed_forward.up_proj",
+              .down = "feed_forward.down_proj"},
+    ACTIVATION("hidden_act", "silu"),
+    BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+    .rope = {ROTARY_WHOLE},
+    .recurrence = &falcon_h1_recurrence,
+    .finish = finish_falcon_h1,
+    .defaults = "{\"vocab_size\": 128000, \"hidden_size\": 4096, \"intermediate_size\": 14336, "
+                "\"num_hidden_layers\": 32, \"num_attention_heads\": 32, "
+                "\"num_key_value_heads\": 8, \"mamba_d_ssm\": 1024, \"mamba_n_heads\": 128, "
+                "\"mamba_d_head\": \"auto\", \"mamba_n_groups\": 1, \"mamba_d_state\": 256, "
+                "\"mamba_d_conv\": 4, \"mamba_expand\": 2}"};
+
 /* Keys of the initial weights, and of how the library computes. */
 static const char *const mamba2_harmless[] = {
     "chunk_size",       "number_of_conv_states", "rescale_prenorm_residual",
@@ -260,6 +360,12 @@ static const char *const computed[] = {"num_key_value_heads",
                                        "rope_scaling.rope_theta",
                                        NULL};
 
+static const char *const falcon_h1_harmless[] = {"mamba_chunk_size", "number_of_conv_states",
+                                                 "num_logits_to_keep", NULL};
+static const char *const falcon_h1_null[] = {"num_key_value_heads", "head_dim",
+                                             "mamba_d_ssm",         "mlp_multipliers",
+                                             "ssm_multipliers",     NULL};
+
 const struct family families_recurrences[] = {
     {ROW(mamba2), .harmless = mamba2_harmless},
     {ROW(qwen3_next), .harmless = of_routers, .nullable = some_layers},
@@ -268,4 +374,5 @@ const struct family families_recurrences[] = {
     {ROW(bamba), .harmless = bamba_harmless, .nullable = lists},
     {ROW(olmo_hybrid), .harmless = of_olmo, .nullable = computed},
     {ROW(granitemoehybrid), .harmless = granite_harmless, .nullable = kinds},
+    {ROW(falcon_h1), .harmless = falcon_h1_harmless, .nullable = falcon_h1_null},
     {.name = NULL}};

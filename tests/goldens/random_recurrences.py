@@ -144,6 +144,29 @@ def draw_nemotron_h(d, layers, length):
     return config
 
 
+def draw_falcon_h1(d, layers, length):
+    config = grouped(d, length)
+    heads, size = d.whole(1, 6), d.pick(2, 4, 6, 7)
+    config.update({"mamba_n_heads": heads, "mamba_d_ssm": heads * size if d.chance(0.97) else heads * size + 1, "mamba_d_state": d.pick(1, 3, 8, 16)})
+    config["mamba_n_groups"] = d.pick(*[n for n in range(1, heads + 1) if heads % n == 0]) if d.chance(0.95) else heads + 1
+    d.put(config, "mamba_d_head", 0.6, size, "auto")
+    if d.chance(0.3):
+        config["mamba_expand"] = d.pick(1, 2, 3)
+        config["mamba_d_ssm"] = None
+        config["mamba_n_heads"] = config["mamba_n_groups"] = d.pick(*[n for n in range(1, 9) if config["mamba_expand"] * config["hidden_size"] % n == 0])
+        config["mamba_d_head"] = "auto"
+    d.put(config, "mamba_d_conv", 0.7, 1, 2, 3, 4, 8, 9)
+    for key in ("mamba_conv_bias", "mamba_proj_bias", "projectors_bias", "attention_bias", "mlp_bias", "mamba_rms_norm", "mamba_norm_before_gate"):
+        d.put(config, key, 0.5, True, False)
+    for key in ("embedding_multiplier", "lm_head_multiplier", "attention_in_multiplier", "attention_out_multiplier", "key_multiplier", "ssm_in_multiplier", "ssm_out_multiplier"):
+        d.put(config, key, 0.5, 1.0, d.real(0.2, 3), -0.5)
+    d.put(config, "ssm_multipliers", 0.6, [d.real(0.3, 2) for _ in range(5)], None)
+    d.put(config, "mlp_multipliers", 0.6, [d.real(0.3, 2), d.real(0.3, 2)], None)
+    d.put(config, "time_step_limit", 0.5, [0.0, float("inf")], [0.1, 1.0], [0.5, float("inf")], [0.0, 0.7])
+    d.put(config, "mamba_chunk_size", 0.3, 1, 7, 256)
+    return config
+
+
 def draw_mamba2(d, layers, length):
     heads, size, expand = d.whole(1, 6), d.pick(2, 4, 6, 7, 8), d.pick(1, 2, 3)
     while heads * size % expand:

@@ -24,6 +24,14 @@ def delta(**changes):
                             rope_parameters=rope(partial_rotary_factor=0.5)), **changes})
 
 
+def falcon_h1(**changes):
+    """A small Falcon-H1."""
+    return tokens(**{**dict(vocab_size=40, hidden_size=12, num_key_value_heads=2, head_dim=4, intermediate_size=10, rms_norm_eps=2e-3, rope_parameters=rope(), mamba_d_ssm=20, mamba_n_heads=4, mamba_d_head=5,
+                            mamba_n_groups=2, mamba_d_state=3, mamba_d_conv=3, mamba_expand=2, embedding_multiplier=2.5, lm_head_multiplier=0.8, attention_in_multiplier=1.3,
+                            attention_out_multiplier=0.7, key_multiplier=0.6, ssm_in_multiplier=1.4, ssm_out_multiplier=0.9, ssm_multipliers=[1.2, 0.8, 1.5, 0.7, 1.1], mlp_multipliers=[1.3, 0.6]),
+                     **changes})
+
+
 def olmo(**changes):
     """A small OLMo with the delta rule in one of two layers."""
     return tokens(**{**dict(num_hidden_layers=2, num_key_value_heads=2, intermediate_size=12, rms_norm_eps=2e-3, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=6,
@@ -107,6 +115,12 @@ RECURRENCE_CASES = [
     FamilyCase("olmo-hybrid-unturned", "olmo_hybrid", olmo(layer_types=None, linear_num_key_heads=None, linear_num_value_heads=None, linear_key_head_dim=None, linear_value_head_dim=None,
                                                            num_key_value_heads=None, linear_allow_neg_eigval=False, hidden_act="gelu", rope_parameters=rope(theta=None), tie_word_embeddings=True),
                "no positions, steps up to 1, sizes left to the defaults, names as in memory, a tied head; bf16 weights", length=LONG, segments=1, stored=BF16, stacked=True),
+    FamilyCase("falcon-h1", "falcon_h1", falcon_h1(mamba_proj_bias=True, projectors_bias=True, attention_bias=True, mlp_bias=True, mamba_rms_norm=True, time_step_limit=(0.3, 1.2)),
+               "attention beside Mamba-2 in every layer, every factor, norms of 2 groups before the gate, clamped steps, biases; bf16 weights", length=LONG, segments=1, stored=BF16),
+    FamilyCase("falcon-h1-after", "falcon_h1", falcon_h1(mamba_rms_norm=True, mamba_norm_before_gate=False, mamba_conv_bias=False, hidden_act="gelu", tie_word_embeddings=True, num_hidden_layers=1),
+               "norms after the gate, a tied head; bf16 weights", length=LONG, segments=1, stored=BF16),
+    FamilyCase("falcon-h1-plain", "falcon_h1", without("ssm_multipliers", without("mlp_multipliers", falcon_h1(mamba_d_ssm=None, mamba_d_head="auto", mamba_n_groups=1, num_key_value_heads=4))),
+               "no norm of the output, the width by mamba_expand; bf16 weights", length=LONG, segments=1, stored=BF16),
     FamilyCase("mamba2", "mamba2", mamba2(use_bias=True, time_step_limit=(0.3, 1.2), hidden_act="gelu"),
                "norms of 2 groups behind the gate, clamped steps, biases of all projections; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("mamba2-published", "mamba2", mamba2(num_heads=3, head_dim=8, n_groups=1, use_conv_bias=False, conv_kernel=4, state_size=4, tie_word_embeddings=True, num_hidden_layers=3),
