@@ -10,9 +10,10 @@ CUDA_HOST_FLAGS := -std=c++17 -O2 -g1 -fPIC -fvisibility=hidden -fopenmp -ffp-co
 HOST_SRC     := $(filter-out tests/cuda_host/races.cpp tests/cuda_host/ptx.cpp,\
   $(wildcard tests/cuda_host/*.cpp))
 # what `make check-cuda` runs on the stand-in; CUDA_AGAIN: what launches the same kernels once more
-CUDA_AGAIN   := model-score model-range model-attribution model-predict io-gguf verb-ranks
-CUDA_CHECKS  := kernels-cuda-attention kernels-sets kernels-mixers model-goldens io-quantised \
-  $(filter-out kernels-cuda-attention,$(patsubst tests/t-%.c,%,$(wildcard tests/t-*-cuda*.c))) \
+CUDA_AGAIN   := model-score model-range model-attribution model-predict io-gguf verb-ranks \
+  verb-changes-cuda
+CUDA_CHECKS  := kernels-sets model-goldens kernels-mixers io-quantised \
+  $(filter-out verb-changes-cuda,$(patsubst tests/t-%.c,%,$(wildcard tests/t-*-cuda*.c))) \
   kernels-weights kernels-registry kernels-attention-mass model-experts
 APT_PACKAGES += g++
 # beside the programs: one of another version, and one that needs a library
