@@ -77,8 +77,9 @@ def measure(training, reach, out):
             continue
         checkpoint = os.path.join(folder, f"checkpoint-{step}")
         field, by_tokens = measure_field(checkpoint, reach)
-        rows.append([str(step), *field, *measure_loss(checkpoint, reach)])
-        shares = [row for row in shares if row[0] != str(step)] + [[str(step), *point] for point in octaves(by_tokens)]
+        rows = sorted([*rows, [str(step), *field, *measure_loss(checkpoint, reach)]], key=lambda row: int(row[0]))
+        shares = sorted([row for row in shares if row[0] != str(step)] + [[str(step), *point] for point in octaves(by_tokens)],
+                        key=lambda row: (int(row[0]), int(row[1])))
         write_csv(path_of_shares, [f"made by examples/studies/learned.py of {name}",
                                    "units: tokens: the most recent inputs; c: their share of the gradient; s: that of the farthest"],
                   [["step", "tokens", "c", "s"], *shares])
