@@ -253,7 +253,7 @@ static int put_explanation(FILE *f, const struct explanation *x, int level)
           "<button id=up type=button title=\"the token with the next larger share, key p\">previous"
           "</button><button id=down type=button title=\"the token with the next smaller share, key "
           "n\">next</button><span id=at aria-live=polite></span>\n"
-          "<input id=find type=search aria-label=search placeholder=search title=\"key /\">"
+          "<label>search <input id=find type=search title=\"key /\"></label>"
           "<button id=back type=button title=\"Shift+Enter\" "
           "aria-label=\"previous place\">&#8593;</button>"
           "<button id=on type=button title=\"Enter\" aria-label=\"next place\">&#8595;</button>"

@@ -337,7 +337,7 @@ def check_report(page, scratch, pictures):
               os.path.join(scratch, "told"))
     rows = read_rows(os.path.join(scratch, "told"))
     run_reach("report", *(os.path.join(scratch, one) for one in ("run", "ppl", "trf", "told")), "-o", path)
-    drawn = 6 if shutil.which("gnuplot") else 0
+    drawn = 7 if shutil.which("gnuplot") else 0
     for scheme in ("light", "dark"):
         for width in (390, 1280):
             where = f"report, {scheme}, {width}"
@@ -352,8 +352,8 @@ def check_report(page, scratch, pictures):
         found = page.run('''[document.querySelectorAll("section").length, document.querySelectorAll("svg").length,
             document.querySelectorAll("img, script").length, [...document.querySelectorAll("tbody th")].map(one => one.textContent),
             [...document.querySelectorAll("[id]")].map(one => one.id)]''')
-        if found[:3] != [4, drawn, 0] or name not in found[3]:
-            fail(f"report, {scheme}: {found[:4]} (expected 4 sections, {drawn} figures, and {name})")
+        if found[:3] != [5, drawn, 0] or name not in found[3]:
+            fail(f"report, {scheme}: {found[:4]} (expected 5 sections, {drawn} figures, and {name})")
         if len(set(found[4])) != len(found[4]):
             fail(f"report, {scheme}: names of elements are there twice")
         complaints = [one for one in page.complaints() if not one.startswith("data:")]  # heat maps of figures
