@@ -334,11 +334,16 @@ static int put_attention(FILE *f, const struct result *r, const struct result_mo
     if (count) {
         fputs("<p class=sentence>", f);
         html_text(f, m->name);
-        fprintf(f,
-                ": a head has a share of %.10g of its attention within the last %zu to %zu "
-                "tokens, the median head within "
-                "%zu.</p>\n",
-                r->main_threshold, erf[0], erf[count - 1], erf[(count - 1) / 2]);
+        if (erf[0] == erf[count - 1])
+            fprintf(f,
+                    ": every head has a share of %.10g of its attention within the last %zu "
+                    "tokens.</p>\n",
+                    r->main_threshold, erf[0]);
+        else
+            fprintf(f,
+                    ": a head has a share of %.10g of its attention within the last %zu to %zu "
+                    "tokens, the median head within %zu.</p>\n",
+                    r->main_threshold, erf[0], erf[count - 1], erf[(count - 1) / 2]);
     }
     free(erf);
     return 0;
