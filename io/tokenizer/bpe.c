@@ -1,17 +1,10 @@
 #include "io/tokenizer/bpe.h"
 
 #include "io/element.h"
-#include "io/tokenizer/pieces.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    SHOWN = 80, /* bytes of a token in a message */
-    CHARACTER_IDS = INT32_MAX -
-                    CHARACTERS /* with scores: ids of symbols for characters without a token */
-};
 
 /* A link in a word's chain of symbols. */
 struct symbol {
@@ -36,7 +29,6 @@ struct bpe_tables {
         uint32_t character;
     } byte[256]; /* in the byte alphabet */
     unsigned char known[CHARACTERS / 8]; /* a bit for each character that is a token */
-    struct neighbours neighbours; /* that some merge may join */
 };
 
 uint32_t byte_character(unsigned char byte)
@@ -53,7 +45,7 @@ int bpe_start(struct bpe *b, size_t merges, struct error *e)
     struct bpe_tables *t = b->tables = calloc(1, sizeof *t);
     if (!t)
         return fail_memory(e, sizeof *t, "a tokenizer");
-    return neighbours_start(&t->neighbours, merges, e) || words_start(&t->words, e) ||
+    return neighbours_start(&b->neighbours, merges, e) || words_start(&t->words, e) ||
                    pairs_reserve(&b->merges, merges, e)
                ? -1
                : 0;
@@ -67,25 +59,20 @@ int bpe_reserve(struct bpe *b, size_t tokens, size_t bytes, struct error *e)
                : 0;
 }
 
-static int shown(struct span s)
-{
-    return (int)(s.size < SHOWN ? s.size : SHOWN);
-}
-
 int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e)
 {
     struct bpe_tables *t = b->tables;
     size_t size;
     if (id < 0 || id >= INT32_MAX)
-        return fail(e, "token '%.*s' has the id %lld (expected 0 to %d)", shown(token), token.text,
-                    (long long)id, INT32_MAX - 1);
+        return fail(e, "token '%.*s' has the id %lld (expected 0 to %d)", bpe_shown(token),
+                    token.text, (long long)id, INT32_MAX - 1);
     int added = map_add(&b->vocabulary, token.text, token.size, (int32_t)id, e);
     if (added != 1)
-        return added ? -1 : fail(e, "token '%.*s' is listed twice", shown(token), token.text);
+        return added ? -1 : fail(e, "token '%.*s' is listed twice", bpe_shown(token), token.text);
     if ((added = pairs_add(&t->ids, (int32_t)id, 0, e)) != 1)
         return added ? -1
                      : fail(e, "token '%.*s' has the id %lld, which another token has too",
-                            shown(token), token.text, (long long)id);
+                            bpe_shown(token), token.text, (long long)id);
     if (token.size > b->longest)
         b->longest = token.size;
     if (token.size) {
@@ -102,7 +89,7 @@ int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e)
  * joins two neighbours this way, none can ever reach across: cut there, a word gives the same
  * tokens. That finds the words of texts that are not split beforehand (Llama-2, Gemma). */
 
-static void note_pair(struct bpe_tables *t, struct span left, struct span right)
+static void note_pair(struct bpe *b, struct span left, struct span right)
 {
     size_t at = left.size, size;
     if (left.size == 0 || right.size == 0)
@@ -110,15 +97,16 @@ static void note_pair(struct bpe_tables *t, struct span left, struct span right)
     do
         at--;
     while (at > 0 && ((unsigned char)left.text[at] & 0xC0) == 0x80);
-    neighbours_note(&t->neighbours, character_at(left.text + at, &size),
+    neighbours_note(&b->neighbours, character_at(left.text + at, &size),
                     character_at(right.text, &size));
 }
 
 /* 1 if the symbols of two neighbours can never become one. Characters that are not tokens become
  * other symbols, for which the answer is 0. */
-static int may_cut(const struct bpe_tables *t, uint32_t left, uint32_t right)
+static int may_cut(const struct bpe *b, uint32_t left, uint32_t right)
 {
-    return !neighbours_may_meet(&t->neighbours, left, right) &&
+    const struct bpe_tables *t = b->tables;
+    return !neighbours_may_meet(&b->neighbours, left, right) &&
            t->known[left >> 3] >> (left & 7) & 1 && t->known[right >> 3] >> (right & 7) & 1;
 }
 
@@ -128,7 +116,7 @@ static int32_t find_part(const struct bpe *b, struct span part, struct error *e)
 {
     int32_t id = map_find(&b->vocabulary, part.text, part.size);
     if (id == MAP_ABSENT)
-        fail(e, "merge %zu needs '%.*s', which is not a token", b->merge_count + 1, shown(part),
+        fail(e, "merge %zu needs '%.*s', which is not a token", b->merge_count + 1, bpe_shown(part),
              part.text);
     return id;
 }
@@ -154,117 +142,11 @@ int bpe_add_merge(struct bpe *b, struct span left, struct span right, struct err
         b->merged = grown;
         b->merge_room = room;
     }
-    note_pair(b->tables, left, right);
+    note_pair(b, left, right);
     if (pairs_set(&b->merges, pair[0], pair[1], (int32_t)b->merge_count, id, e))
         return -1;
     b->merged[b->merge_count++] = id;
     return 0;
-}
-
-/* -- merges by score -- */
-
-static int compare_scores(const void *a, const void *b)
-{
-    float left = *(const float *)a, right = *(const float *)b;
-    return (left < right) - (left > right);
-}
-
-/* How many of the distinct scores are above this one. */
-static int32_t rank_of(const float *scores, size_t count, float score)
-{
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (scores[middle] > score)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (int32_t)low;
-}
-
-/* The symbol for a part of a token: a token that may be merged, or one character, with or without a
- * token; MAP_ABSENT: none. */
-static int32_t symbol_of(const struct bpe *b, const struct pieces *p, struct span part)
-{
-    int32_t id = map_find(&b->vocabulary, part.text, part.size);
-    size_t size;
-    uint32_t character = character_at(part.text, &size);
-    if (size == part.size)
-        return id != MAP_ABSENT ? id : CHARACTER_IDS + (int32_t)character;
-    return id != MAP_ABSENT && p->piece[id].type == PIECE_NORMAL ? id : MAP_ABSENT;
-}
-
-/* Two of SentencePiece's steps are not supported: it splits unused tokens again, and finds single
- * characters by any type. */
-static int check_type(const struct bpe *b, const struct pieces *p, int32_t id, struct error *e)
-{
-    const struct piece *piece = &p->piece[id];
-    size_t size;
-    if (piece->text.size == 0 || utf8_sound(piece->text) != piece->text.size)
-        return 0; /* no text becomes it */
-    character_at(piece->text.text, &size);
-    int is_character = size == piece->text.size, meets = 0;
-    if (piece->type != PIECE_UNUSED)
-        return is_character && piece->type != PIECE_USER
-                   ? fail(e,
-                          "token %d, '%.*s', is one character and of the type %d, which is not "
-                          "supported",
-                          id, shown(piece->text), piece->text.text, (int)piece->type)
-                   : 0;
-    for (size_t at = size; at < piece->text.size && !meets; at += size) {
-        meets = symbol_of(b, p, (struct span){piece->text.text, at}) != MAP_ABSENT &&
-                symbol_of(b, p, (struct span){piece->text.text + at, piece->text.size - at}) !=
-                    MAP_ABSENT;
-        character_at(piece->text.text + at, &size);
-    }
-    return is_character || meets ? fail(e,
-                                        "token %d, '%.*s', is unused, and text could become it, "
-                                        "which is not supported",
-                                        id, shown(piece->text), piece->text.text)
-                                 : 0;
-}
-
-static int add_splits(struct bpe *b, const struct pieces *p, int32_t id, int32_t rank,
-                      struct error *e)
-{
-    struct span text = p->piece[id].text;
-    size_t size;
-    uint32_t before = character_at(text.text, &size), character;
-    for (size_t at = size; at < text.size; at += size, before = character) {
-        struct span left = {text.text, at}, right = {text.text + at, text.size - at};
-        character = character_at(right.text, &size);
-        int32_t first = symbol_of(b, p, left),
-                second = first == MAP_ABSENT ? MAP_ABSENT : symbol_of(b, p, right);
-        if (second == MAP_ABSENT)
-            continue;
-        neighbours_note(&b->tables->neighbours, before, character);
-        if (pairs_set(&b->merges, first, second, rank, id, e))
-            return -1;
-    }
-    return 0;
-}
-
-int bpe_add_pieces(struct bpe *b, const struct pieces *p, struct error *e)
-{
-    float *scores = malloc((p->count + 1) * sizeof *scores);
-    size_t count = 0, ranks = 0;
-    int result = scores ? 0 : fail_memory(e, (double)p->count * sizeof *scores, "scores");
-    for (size_t i = 0; scores && i < p->count; i++)
-        if (p->piece[i].type == PIECE_NORMAL)
-            scores[count++] = p->piece[i].score;
-    if (scores)
-        qsort(scores, count, sizeof *scores, compare_scores);
-    for (size_t i = 0; i < count; i++)
-        if (i == 0 || scores[i] != scores[ranks - 1])
-            scores[ranks++] = scores[i];
-    for (size_t i = 0; i < p->count && result == 0; i++)
-        result = p->piece[i].type == PIECE_NORMAL
-                     ? add_splits(b, p, (int32_t)i, rank_of(scores, ranks, p->piece[i].score), e)
-                     : check_type(b, p, (int32_t)i, e);
-    b->by_score = 1;
-    free(scores);
-    return result;
 }
 
 void bpe_finish(struct bpe *b)
@@ -559,7 +441,7 @@ static int encode_long(struct bpe *b, struct ids *out, struct span word, struct 
         } else {
             character = character_at(at, &size);
         }
-        if (at > start && may_cut(t, before, character)) {
+        if (at > start && may_cut(b, before, character)) {
             if (encode_part(b, out, start, at, e))
                 return -1;
             start = at;
@@ -586,6 +468,7 @@ void bpe_free(struct bpe *b)
     struct bpe_tables *t = b->tables;
     map_free(&b->vocabulary);
     pairs_free(&b->merges);
+    neighbours_free(&b->neighbours);
     free(b->merged);
     if (t) {
         pairs_free(&t->ids);
@@ -593,7 +476,6 @@ void bpe_free(struct bpe *b)
         free(t->symbols);
         free(t->queue);
         buffer_free(&t->spelt);
-        neighbours_free(&t->neighbours);
         free(t);
     }
     *b = (struct bpe){0};

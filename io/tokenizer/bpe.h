@@ -9,7 +9,13 @@
 #include "io/tokenizer/text.h"
 #include "io/tokenizer/words.h"
 
-enum { BPE_NONE = -1, BPE_MISSING = -2 };
+enum {
+    BPE_NONE = -1,
+    BPE_MISSING = -2,
+    BPE_SHOWN = 80, /* bytes of a token in a message */
+    CHARACTER_IDS = INT32_MAX -
+                    CHARACTERS /* with scores: ids of symbols for characters without a token */
+};
 
 struct pieces;
 
@@ -21,6 +27,7 @@ struct bpe {
     struct pairs merges;
     int32_t *merged; /* [merge_count] id of the merge of a rank */
     size_t merge_count, merge_room;
+    struct neighbours neighbours; /* that some merge may join */
     int32_t unknown; /* id for characters without a token; BPE_NONE: they are dropped; BPE_MISSING:
                         they are an error */
     int fuse_unknown; /* adjacent unknown characters share one unknown token */
@@ -48,11 +55,20 @@ int bpe_add_merge(struct bpe *b, struct span left, struct span right, struct err
 /* The merges of a SentencePiece model, whose tokens were added: two adjacent symbols that form a
  * token may be merged, highest score first, and for equal scores the leftmost. */
 int bpe_add_pieces(struct bpe *b, const struct pieces *p, struct error *e) MUST_USE;
+/* The merges of tiktoken's ranks, which are the ids of the tokens that were added, 0 to their
+ * count: two adjacent tokens that form a token may be merged, the lowest rank first, and for equal
+ * ranks the leftmost. */
+int bpe_add_ranks(struct bpe *b, struct error *e) MUST_USE;
 /* Call it when the tables and all options are set. */
 void bpe_finish(struct bpe *b);
 
 /* Appends the ids of one word, in whole UTF-8 (or raw bytes). */
 int bpe_encode(struct bpe *b, struct ids *out, struct span word, struct error *e) MUST_USE;
 void bpe_free(struct bpe *b);
+
+static inline int bpe_shown(struct span s)
+{
+    return (int)(s.size < BPE_SHOWN ? s.size : BPE_SHOWN);
+}
 
 #endif

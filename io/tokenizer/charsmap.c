@@ -101,36 +101,12 @@ int charsmap_read(struct charsmap *m, struct span blob, struct error *e)
     return buffer_add(&m->normal, normal.text, normal.size, e);
 }
 
-static int digit_of(unsigned char c)
-{
-    return c >= 'A' && c <= 'Z'   ? c - 'A'
-           : c >= 'a' && c <= 'z' ? c - 'a' + 26
-           : c >= '0' && c <= '9' ? c - '0' + 52
-           : c == '+'             ? 62
-           : c == '/'             ? 63
-                                  : -1;
-}
-
 int charsmap_read_base64(struct charsmap *m, struct span base64, struct error *e)
 {
     struct buffer blob = {0};
-    uint32_t bits = 0;
-    int count = 0, result = buffer_reserve(&blob, base64.size, e);
-    for (int i = 0; i < 2 && base64.size && base64.text[base64.size - 1] == '='; i++)
-        base64.size--;
-    for (size_t i = 0; i < base64.size && result == 0; i++) {
-        int digit = digit_of((unsigned char)base64.text[i]);
-        if (digit < 0) {
-            result = fail(e, "the precompiled_charsmap is not base64");
-            break;
-        }
-        bits = bits << 6 | (uint32_t)digit;
-        count += 6;
-        if (count >= 8) {
-            count -= 8;
-            blob.text[blob.size++] = (char)(bits >> count);
-        }
-    }
+    int result = base64_read(&blob, base64, e);
+    if (result == 1)
+        result = fail(e, "the precompiled_charsmap is not base64");
     result = result || charsmap_read(m, buffer_span(&blob), e) ? -1 : 0;
     buffer_free(&blob);
     return result;

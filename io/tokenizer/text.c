@@ -138,3 +138,35 @@ int utf8_repair(struct buffer *out, struct span s, struct error *e)
     }
     return 0;
 }
+
+static int digit_of(unsigned char c)
+{
+    return c >= 'A' && c <= 'Z'   ? c - 'A'
+           : c >= 'a' && c <= 'z' ? c - 'a' + 26
+           : c >= '0' && c <= '9' ? c - '0' + 52
+           : c == '+'             ? 62
+           : c == '/'             ? 63
+                                  : -1;
+}
+
+int base64_read(struct buffer *out, struct span base64, struct error *e)
+{
+    uint32_t bits = 0;
+    int count = 0;
+    if (buffer_reserve(out, base64.size, e))
+        return -1;
+    for (int i = 0; i < 2 && base64.size && base64.text[base64.size - 1] == '='; i++)
+        base64.size--;
+    for (size_t i = 0; i < base64.size; i++) {
+        int digit = digit_of((unsigned char)base64.text[i]);
+        if (digit < 0)
+            return 1;
+        bits = bits << 6 | (uint32_t)digit;
+        count += 6;
+        if (count >= 8) {
+            count -= 8;
+            out->text[out->size++] = (char)(bits >> count);
+        }
+    }
+    return 0;
+}

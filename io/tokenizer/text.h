@@ -65,4 +65,7 @@ size_t utf8_broken(struct span s);
  * single one for the bytes that begin a character and then break off. */
 int utf8_repair(struct buffer *out, struct span s, struct error *e) MUST_USE;
 
+/* Appends the bytes of base64, which may lack its padding: 0; 1: it is not base64; -1: an error. */
+int base64_read(struct buffer *out, struct span base64, struct error *e) MUST_USE;
+
 #endif
