@@ -374,6 +374,7 @@ static const struct {
                   {"default", GOLDENS "tokenizer/default.npy"},
                   {"tekken", GOLDENS "tokenizer/tekken.npy"},
                   {"gpt-4o", "tests/goldens/tokenizer/cased.npy"},
+                  {"kimi-k2", GOLDENS "tokenizer/kimi-k2.npy"},
                   {"command-r", GOLDENS "tokenizer/command-r.npy"},
                   {"chatglm-bpe", GOLDENS "tokenizer/chatglm-bpe.npy"},
                   {"qwen35", GOLDENS "tokenizer/qwen35.npy"},

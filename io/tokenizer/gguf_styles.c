@@ -16,12 +16,17 @@
 /* Words that end before a capital, or are capitals. */
 #define UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
 #define LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
-#define CASED(end) \
-    "[^\\r\\n\\p{L}\\p{N}]?" UPPER "*" LOWER "+" end "|" \
-    "[^\\r\\n\\p{L}\\p{N}]?" UPPER "+" LOWER "*" end "|"
+#define CASED(upper, lower, end) \
+    "[^\\r\\n\\p{L}\\p{N}]?" upper "*" lower "+" end "|" \
+    "[^\\r\\n\\p{L}\\p{N}]?" upper "+" lower "*" end "|"
 #define CASED_REST "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-#define TEKKEN CASED("") "\\p{N}" CASED_REST
-#define GPT4O CASED(PATTERN_CONTRACTIONS "?") "\\p{N}{1,3}" CASED_REST
+#define TEKKEN CASED(UPPER, LOWER, "") "\\p{N}" CASED_REST
+#define GPT4O CASED(UPPER, LOWER, PATTERN_CONTRACTIONS "?") "\\p{N}{1,3}" CASED_REST
+/* Chinese characters are words apart. */
+#define NOT_HAN(letters) "(?:(?!\\p{Han})" letters ")"
+#define KIMI \
+    "\\p{Han}+|" CASED(NOT_HAN(UPPER), NOT_HAN(LOWER), \
+                       PATTERN_CONTRACTIONS "?") "\\p{N}{1,3}|" PATTERN_REST
 #define GPT2 "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)"
 #define BLOOM " ?[^(\\s|[.,!?…。，、।۔،])]+"
 #define DIGITS_3 "[0-9][0-9][0-9]"
@@ -69,6 +74,7 @@ static const struct gguf_style styles[] = {
     {.names = " bloom gpt3-finnish poro-chat ", .steps = {BLOOM, bytes}},
     {.names = " tekken ", .steps = {TEKKEN, bytes}, .ignore_merges = 1, .adds_bos = 1},
     {.names = " gpt-4o llama4 ", .steps = {GPT4O, bytes}},
+    {.names = " kimi-k2 ", .steps = {KIMI, bytes}, .ignore_merges = 1},
     {.names = " deepseek-llm ",
      .steps = {LINE_END, DEEPSEEK_LETTERS, DEEPSEEK_MARKS, "\\s+$", DEEPSEEK_EAST, digit, bytes}},
     {.names = " deepseek-coder ",
@@ -81,6 +87,14 @@ static const struct gguf_style styles[] = {
      .steps = {"[\\p{P}\\$\\+<=>\\^~\\|]+", GPT2, "\\p{N}+", DIGITS_3, bytes}},
 };
 enum { STYLES = sizeof styles / sizeof *styles };
+
+const struct gguf_style *gguf_style(const char *wanted)
+{
+    for (int i = 0; i < STYLES; i++)
+        if (strstr(styles[i].names, wanted))
+            return &styles[i];
+    return NULL;
+}
 
 const struct gguf_style *gguf_find_style(const struct gguf *g, struct gguf_text model,
                                          struct error *e)
@@ -98,12 +112,12 @@ const struct gguf_style *gguf_find_style(const struct gguf *g, struct gguf_text 
                 snprintf(wanted, sizeof wanted, " %.*s ", (int)(pre.size < 64 ? pre.size : 64),
                          pre.text) < 64 &&
                 pre.size && !memchr(pre.text, ' ', pre.size);
-    for (int i = 0; i < STYLES; i++) {
-        if (named && strstr(styles[i].names, wanted))
-            return &styles[i];
+    const struct gguf_style *found = named ? gguf_style(wanted) : NULL;
+    if (found)
+        return found;
+    for (int i = 0; i < STYLES; i++)
         snprintf(known + strlen(known), sizeof known - strlen(known), "%s",
                  styles[i].names + (i > 0));
-    }
     known[strlen(known) - 1] = '\0';
     if (pre.text)
         fail(e, "tokenizer.ggml.pre '%.*s' is not supported (supported:%s)",

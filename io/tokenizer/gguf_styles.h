@@ -22,6 +22,8 @@ struct gguf_style {
  * not known. The message does not name the file. */
 const struct gguf_style *gguf_find_style(const struct gguf *g, struct gguf_text model,
                                          struct error *e) MUST_USE;
+/* The style of the name `wanted`, which has a blank on each side; NULL: none. */
+const struct gguf_style *gguf_style(const char *wanted);
 /* Its pre_tokenizer of tokenizer.json; caller owns it. */
 json_t *gguf_make_splitter(const struct gguf_style *style);
 

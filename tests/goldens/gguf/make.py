@@ -675,6 +675,9 @@ DEEPSEEK_LLM = ["[\r\n]", LETTERS, "\\s?[!-/:-~！-／：-～‘-‟　-。]+", 
 DEEPSEEK_CODER = ["[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", EAST, "digits"]
 DEEPSEEK_V3 = [r"\p{N}{1,3}", "[一-龥\u3040-ゟ゠-ヿ]+",
                r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""]
+KIMI = "|".join([r"[\p{Han}]+", r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+                 r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+                 r"\p{N}{1,3}", r" ?[^\s\p{L}\p{N}]+[\r\n]*", r"\s*[\r\n]+", r"\s+(?!\S)", r"\s+"])
 DEFAULT = [r"[\p{P}\$\+<=>\^~\|]+", r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)", r"\p{N}+", "[0-9][0-9][0-9]"]
 
 
@@ -767,6 +770,7 @@ def make_tokenizers():
     make_tokenizer("default", "starcoder", splits(*DEFAULT), ids=True)
     make_tokenizer("tekken", "starcoder", splits(TEKKEN), ids=True, add_bos=False, ignore_merges=True)
     make_tokenizer("gpt-4o", "cased")
+    make_tokenizer("kimi-k2", "cased", splits(KIMI), ids=True, more=150, ignore_merges=True)
     make_tokenizer("command-r", "starcoder", ids=True, composes=True)
     make_tokenizer("chatglm-bpe", "llama3", ids=True, ignore_merges=False)
     make_tokenizer("qwen35", "qwen2", splits(QWEN35), ids=True, more=150)
