@@ -106,7 +106,7 @@ const struct verb tokenize_verb = {
     .description = "Writes the token ids of a text, as MODEL's own tokenizer makes them, for "
                    "--tokens of the other verbs. MODEL is a folder "
                    "with tokenizer.json, with vocab.json and merges.txt, or with tokenizer.model, "
-                   "or a GGUF file; a model without a "
+                   "tiktoken.model or qwen.tiktoken, or a GGUF file; a model without a "
                    "tokenizer and with a vocabulary of 256 reads bytes. FILE is the text: .gz, "
                    ".zst, .xz and .bz2 are "
                    "unpacked, - is standard input. OUT ends in "

@@ -53,7 +53,8 @@ static int copy_tokenizer(const char *model, const char *out, int force, struct 
     static const char *const names[] = {"tokenizer.json",    "tokenizer_config.json",
                                         "added_tokens.json", "special_tokens_map.json",
                                         "vocab.json",        "merges.txt",
-                                        "tokenizer.model",   "chat_template.jinja"};
+                                        "tokenizer.model",   "tiktoken.model",
+                                        "qwen.tiktoken",     "chat_template.jinja"};
     struct stat a, b;
 
     if (stat(model, &a) != 0 || !S_ISDIR(a.st_mode) || stat(out, &b) != 0 || !S_ISDIR(b.st_mode) ||

@@ -40,7 +40,8 @@ static int open_tokenizer(struct model_text *m, const struct decoder *d, const c
                : fail(e,
                       "%s: has a vocabulary of %d and no tokenizer to read text with (expected "
                       "tokenizer.json, vocab.json and "
-                      "merges.txt, or tokenizer.model with the model; or --tokens FILE)",
+                      "merges.txt, tokenizer.model, tiktoken.model or qwen.tiktoken with the "
+                      "model; or --tokens FILE)",
                       path, d->vocabulary);
 }
 

@@ -261,7 +261,7 @@ static void test_refused_classes(void **state)
     assert_int_equal(
         check_message(
             "tiktoken", &e,
-            "tokenizer.model: is not a SentencePiece model: it is a vocabulary of tiktoken"),
+            "tokenizer.model: is a vocabulary of tiktoken, which does not say how text is split"),
         0);
     unlink(scratch_path(scratch_folder, "tokenizer.model"));
 }

@@ -96,10 +96,12 @@ static void test_folder(void **state)
     }
     scratch_write(model, "tokenizer.json", "{\"t\": 1}", 8);
     scratch_write(model, "tokenizer.model", "\n\0", 2);
+    scratch_write(model, "tiktoken.model", "\n", 1);
+    scratch_write(model, "qwen.tiktoken", "\n", 1);
     scratch_write(model, "notes.txt", "x", 1);
     assert_int_equal(convert(model, out, NULL), EXIT_DONE);
     said("stdout", "out: 15 tensors, 1 kB\n");
-    assert_int_equal(scratch_count(out), 4);
+    assert_int_equal(scratch_count(out), 6);
     struct error e = {""};
     struct checkpoint c;
     assert_int_equal(checkpoint_open(&c, out, &e), 0);

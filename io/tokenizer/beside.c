@@ -1,5 +1,6 @@
 /* The files beside a tokenizer: tokenizer_config.json, added_tokens.json, special_tokens_map.json,
- * and the model's type. Source: huggingface/transformers 5.24, tokenization_utils_base.py
+ * and the model's type, of config.json, or of Meta's params.json without it. Source:
+ * huggingface/transformers 5.24, tokenization_utils_base.py
  * (_from_pretrained) and tokenization_utils_tokenizers.py. */
 #include "io/tokenizer/parts.h"
 
@@ -17,8 +18,7 @@ static const char *const named[] = {"bos_token", "eos_token", "unk_token", "sep_
                                     "pad_token", "cls_token", "mask_token"};
 static const char *const lists[] = {"extra_special_tokens", "additional_special_tokens"};
 
-/* The text of a token, which is a string, or an object with content; NULL: neither. */
-static const json_t *content_of(const json_t *token)
+const json_t *content_of(const json_t *token)
 {
     const json_t *content = json_is_object(token) ? member(token, "content") : token;
     return json_is_string(content) ? content : NULL;
@@ -101,14 +101,16 @@ static json_t *parse(const struct source *s, struct error *e)
     return json_parse_lenient(s->path, "the file", s->text, s->size, e);
 }
 
-/* The class, and whether every part of a text gets SentencePiece's leading blank ("legacy"). */
-static void take_type(json_t *settings, const struct source *config)
+/* The class, whether every part of a text gets SentencePiece's leading blank ("legacy"), and the
+ * type and size of the model, which tell what a vocabulary of tiktoken is. */
+static void take_type(json_t *settings, const struct source *config, int is_meta)
 {
     struct error none; /* the model's reader reports what is wrong with it */
     json_t *root = config->text ? json_parse_lenient(config->path, "the file", config->text,
                                                      config->size, &none)
-                                : NULL;
-    const char *type = json_string_value(member(root, "model_type")),
+                                : NULL,
+           *size = member(root, "vocab_size");
+    const char *type = is_meta ? "llama" : json_string_value(member(root, "model_type")),
                *own = json_string_value(member(root, "tokenizer_class")),
                *name = json_string_value(member(settings, "tokenizer_class"));
     if (!name && (name = own ? own : type ? class_of_type(type) : NULL))
@@ -117,6 +119,8 @@ static void take_type(json_t *settings, const struct source *config)
         json_object_set_new(settings, "legacy",
                             json_boolean((type && is_read_alone(type)) || !name ||
                                          strncmp(name, "LlamaTokenizer", 14) != 0));
+    json_object_set_new(settings, "model_type", type ? json_string(type) : json_null());
+    json_object_set(settings, "vocab_size", size ? size : json_null());
     json_decref(root);
 }
 
@@ -138,7 +142,8 @@ json_t *settings_join(const struct beside *b, struct error *e)
         json_decref(settings);
         settings = NULL;
     } else {
-        take_type(settings, &b->config);
+        take_type(settings, b->config.text ? &b->config : &b->params,
+                  !b->config.text && b->params.text);
     }
     json_decref(map);
     json_decref(added);

@@ -8,8 +8,6 @@
 
 /* -- vocab.json and merges.txt -- */
 
-/* -- vocab.json and merges.txt -- */
-
 static int read_merge_lines(struct tokenizer *t, struct source merges, struct error *e)
 {
     if (utf8_sound((struct span){merges.text, merges.size}) != merges.size)
@@ -78,27 +76,6 @@ static void name_controls(json_t *settings, const struct pieces *p, const struct
     }
 }
 
-/* Some models' files of this name are tiktoken vocabularies: a base64 token and rank per line. */
-static int tells_tiktoken(struct source model, struct error *e)
-{
-    static const char digits[] = "0123456789",
-                      base64[] =
-                          "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
-    size_t token = 0, rank;
-    while (token < model.size && model.text[token] && strchr(base64, model.text[token]))
-        token++;
-    for (rank = token + 1;
-         rank < model.size && model.text[rank] && strchr(digits, model.text[rank]); rank++)
-        ;
-    if (token == 0 || token % 4 || token >= model.size || model.text[token] != ' ' ||
-        rank == token + 1 || rank >= model.size || model.text[rank] != '\n')
-        return 0;
-    return fail(e, "is not a SentencePiece model: it is a vocabulary of tiktoken, which does not "
-                   "say how text is split (expected "
-                   "tokenizer.json beside it, as save_pretrained of transformers writes it, or "
-                   "--tokens FILE)");
-}
-
 struct tokenizer *tokenizer_parse_pieces(struct source model, const struct source *settings,
                                          struct error *e)
 {
@@ -106,9 +83,7 @@ struct tokenizer *tokenizer_parse_pieces(struct source model, const struct sourc
     struct pieces pieces = {0};
     struct tokenizer *t = NULL;
     json_t *other = NULL;
-    int result = tells_tiktoken(model, &inner)
-                     ? -1
-                     : pieces_parse(&pieces, (struct span){model.text, model.size}, &inner);
+    int result = pieces_parse(&pieces, (struct span){model.text, model.size}, &inner);
     if (result || !(t = tokenizer_create(pieces.count, &inner)) ||
         tokenizer_add_pieces(t, &pieces, &inner)) {
         tokenizer_name_file(model.path, &inner, e);

@@ -62,10 +62,21 @@ static int read_beside(struct source *out, struct watch *w, const char *path, st
     return text ? 0 : fail_memory(e, 4096, path);
 }
 
+static struct tokenizer *parse_model(const char *name, struct source model,
+                                     const struct source *settings, struct error *e)
+{
+    return strcmp(name, "tokenizer.model") == 0 &&
+                   !tiktoken_recognize((struct span){model.text, model.size})
+               ? tokenizer_parse_pieces(model, settings, e)
+               : tokenizer_parse_ranks(model, settings, e);
+}
+
 /* The tokenizer from the first existing file; *out NULL: none exists. */
 static int open_first(struct tokenizer **out, struct source parts[4], struct watch *w,
                       const char *path, struct error *e)
 {
+    static const char *const models[] = {"tokenizer.model", "tiktoken.model", "qwen.tiktoken"};
+    enum { MODELS = sizeof models / sizeof *models };
     struct source *json = &parts[0], *vocabulary = &parts[1], *merges = &parts[2],
                   *model = &parts[3], settings = {0};
     if (source_read(json, w, path, "tokenizer.json", FILE_BYTES_MAX, e) ||
@@ -73,14 +84,18 @@ static int open_first(struct tokenizer **out, struct source parts[4], struct wat
                          source_read(merges, w, path, "merges.txt", FILE_BYTES_MAX, e))))
         return -1;
     const int two = vocabulary->text && merges->text;
-    if (!json->text && !two && source_read(model, w, path, "tokenizer.model", FILE_BYTES_MAX, e))
-        return -1;
+    int k = 0;
+    for (; !json->text && !two && !model->text && k < MODELS; k++) {
+        source_free(model);
+        if (source_read(model, w, path, models[k], FILE_BYTES_MAX, e))
+            return -1;
+    }
     if (!json->text && !two && !model->text)
         return 0;
     if (read_beside(&settings, w, path, e) == 0)
         *out = json->text ? tokenizer_parse(*json, &settings, e)
                : two      ? tokenizer_parse_merges(*vocabulary, *merges, &settings, e)
-                          : tokenizer_parse_pieces(*model, &settings, e);
+                          : parse_model(models[k - 1], *model, &settings, e);
     source_free(&settings);
     return *out ? 0 : -1;
 }

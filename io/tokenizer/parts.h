@@ -71,20 +71,26 @@ int read_splitter(struct tokenizer *t, const json_t *object, int depth, struct e
 int read_post_processor(struct tokenizer *t, const json_t *object, int depth,
                         struct error *e) MUST_USE;
 /* beside.c: joins the files beside a tokenizer into one object shaped like tokenizer_config.json,
- * with the class that AutoTokenizer would use; absent files have no text. The functions below read
+ * with the class that AutoTokenizer would use, and with model_type and vocab_size of the model;
+ * absent files have no text. `params`: Meta's params.json. The functions below read
  * its added tokens and beginning-of-text token; that token alone; and, with vocab.json and
  * merges.txt, also how the class splits text. */
 struct beside {
-    struct source settings, added, special, config;
+    struct source settings, added, special, config, params;
 };
 json_t *settings_join(const struct beside *b, struct error *e) MUST_USE;
 int read_settings(struct tokenizer *t, json_t *settings, struct error *e) MUST_USE;
 int read_bos(struct tokenizer *t, const json_t *settings, struct error *e) MUST_USE;
 int read_class(struct tokenizer *t, json_t *settings, struct error *e) MUST_USE;
+/* The text of a token, which is a string, or an object with content; NULL: neither. */
+const json_t *content_of(const json_t *token);
 int read_added_flags(const json_t *object, struct added_token *token, int *is_normalized,
                      struct error *e) MUST_USE;
 /* GPT-2's splitting into words, without its prefix: ByteLevel of tokenizer.json. */
 int add_byte_level(struct tokenizer *t, int prefix_space, int use_regex, struct error *e) MUST_USE;
+
+/* tiktoken.c: 1 if the text begins like a vocabulary of tiktoken. */
+int tiktoken_recognize(struct span text);
 
 /* tables.c: vocab and merges of the model in the text of tokenizer.json. tables_find returns 1, or
  * 0 if the text does not have exactly these two, or looks wrong; tables_rest writes the text

@@ -57,8 +57,13 @@ int source_read_settings(json_t **joined, char **name, struct watch *w, const ch
         source_read(&b.added, w, model, "added_tokens.json", SETTINGS_BYTES_MAX, e) == 0 &&
         source_read(&b.special, w, model, "special_tokens_map.json", SETTINGS_BYTES_MAX, e) == 0 &&
         source_read(&b.config, w, model, "config.json", SETTINGS_BYTES_MAX, e) == 0 &&
+        (b.config.text ||
+         source_read(&b.params, w, model, "params.json", SETTINGS_BYTES_MAX, e) == 0) &&
         (*joined = settings_join(&b, e))) {
-        struct source *first = b.settings.text || !b.config.text ? &b.settings : &b.config;
+        struct source *first = b.settings.text ? &b.settings
+                               : b.config.text ? &b.config
+                               : b.params.text ? &b.params
+                                               : &b.settings;
         *name = (char *)first->path;
         first->path = NULL;
     }
@@ -66,6 +71,7 @@ int source_read_settings(json_t **joined, char **name, struct watch *w, const ch
     source_free(&b.added);
     source_free(&b.special);
     source_free(&b.config);
+    source_free(&b.params);
     return *joined ? 0 : -1;
 }
 

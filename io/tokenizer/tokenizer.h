@@ -1,11 +1,12 @@
 /* Text to token ids by a model's own tokenizer: byte pair encoding and Unigram as published in
- * tokenizer.json, in vocab.json and merges.txt, in tokenizer.model (SentencePiece), or in a GGUF
- * file.
+ * tokenizer.json, in vocab.json and merges.txt, in tokenizer.model (SentencePiece), in a vocabulary
+ * of tiktoken, or in a GGUF file.
  *
- * The ids are those of the `tokenizers` library, for tokenizer.model of `sentencepiece`, on the
- * text decoded with errors="replace", without special tokens around it: broken UTF-8 counts as
- * U+FFFD, one for each maximal part of a broken character. Truncation and padding requested by a
- * file do not apply to streams and are ignored. Unsupported features are refused by name. */
+ * The ids are those of the `tokenizers` library, for tokenizer.model of `sentencepiece`, for a
+ * vocabulary of tiktoken of `tiktoken`, on the text decoded with errors="replace", without special
+ * tokens around it: broken UTF-8 counts as U+FFFD, one for each maximal part of a broken character.
+ * Truncation and padding requested by a file do not apply to streams and are ignored. Unsupported
+ * features are refused by name. */
 #ifndef REACH_IO_TOKENIZER_TOKENIZER_H
 #define REACH_IO_TOKENIZER_TOKENIZER_H
 
@@ -17,9 +18,9 @@
 struct tokenizer;
 
 /* Opens a model's tokenizer: the one in the GGUF file MODEL, else tokenizer.json, else vocab.json
- * and merges.txt, else tokenizer.model, in the folder MODEL or beside the file MODEL, with
- * tokenizer_config.json if it exists. *out is NULL, without an error, if there is none. Caller
- * closes. */
+ * and merges.txt, else tokenizer.model, tiktoken.model or qwen.tiktoken, in the folder MODEL or
+ * beside the file MODEL, with tokenizer_config.json if it exists. *out is NULL, without an error,
+ * if there is none. Caller closes. */
 int tokenizer_open(struct tokenizer **out, const char *path, struct error *e) MUST_USE;
 void tokenizer_close(struct tokenizer *t);
 
@@ -46,6 +47,10 @@ struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source
 /* tokenizer.model, a model of SentencePiece. */
 struct tokenizer *tokenizer_parse_pieces(struct source model, const struct source *settings,
                                          struct error *e) MUST_USE;
+/* A vocabulary of tiktoken: a line for each token with its bytes in base64 and its rank. The class
+ * in `settings` has the rest, or the model's type and vocab_size there say that it is Llama 3. */
+struct tokenizer *tokenizer_parse_ranks(struct source ranks, const struct source *settings,
+                                        struct error *e) MUST_USE;
 
 /* Appends the ids of `size` bytes of text, which may be broken UTF-8. Takes memory for a copy of
  * the text, or two if the text is normalized. One call at a time for one tokenizer: it caches

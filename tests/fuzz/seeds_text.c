@@ -101,6 +101,23 @@ static void sow_charsmap(struct sower *w, const char *path)
     free(model);
 }
 
+static void sow_ranks(struct sower *w)
+{
+    static const char *const settings[][2] = {
+        {"llama", "{\"model_type\":\"llama\",\"vocab_size\":677}"},
+        {"kimi", "{\"tokenizer_class\":\"TikTokenTokenizer\",\"added_tokens_decoder\":{\"421\":{"
+                 "\"content\":\"[BOS]\"}}}"},
+        {"qwen", "{\"tokenizer_class\":\"QWenTokenizer\",\"bos_token\":\"<|endoftext|>\"}"}};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        sower_file(w, GOLDENS "tokenizer/tiktoken/ranks.tiktoken", SIZE_MAX);
+        sower_part(w);
+        sower_file(w, GOLDENS "tokenizer/tiktoken/text.bin", 400);
+        sower_part(w);
+        sower_text(w, settings[i][1]);
+        sow(w, "ranks", settings[i][0]);
+    }
+}
+
 void sow_pieces(struct sower *w)
 {
     static const char *const models[] = {"unigram-user", "unigram-bytes", "bpe-bytes",
@@ -114,6 +131,7 @@ void sow_pieces(struct sower *w)
         sow(w, "pieces", models[i]);
     }
     sow_charsmap(w, GOLDENS "tokenizer/pieces/unigram-user.model");
+    sow_ranks(w);
 }
 
 void sow_tokens(struct sower *w)

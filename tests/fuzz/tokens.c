@@ -221,6 +221,18 @@ int fuzz_pieces(const uint8_t *data, size_t size)
                          &parts[1], &e);
 }
 
+/* A vocabulary of tiktoken, a text, and (if there is a third part) tokenizer_config.json. */
+int fuzz_ranks(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    struct fuzz_part parts[3];
+    size_t count = fuzz_split(parts, 3, data, size);
+    struct source settings = source_of(&parts[2]);
+    return tokenizer_end(tokenizer_parse_ranks(source_of(&parts[0]), count > 2 ? &settings : NULL,
+                                               &e),
+                         &parts[1], &e);
+}
+
 /* A precompiled_charsmap, and a text of which every place is looked up. */
 int fuzz_charsmap(const uint8_t *data, size_t size)
 {
