@@ -156,3 +156,17 @@ void check_refused(const struct refusal *rows, size_t count)
     if (other)
         fail_msg("%d other messages than expected", other);
 }
+
+const char *changed_bytes(const char *golden, const char *from, size_t size, const char *to)
+{
+    size_t total, found = 0;
+    unsigned char *bytes = scratch_read(golden, &total);
+    for (unsigned char *at = bytes; (at = memmem(at, total - (size_t)(at - bytes), from, size));
+         at += size, found++)
+        memcpy(at, to, size);
+    if (!found)
+        fail_msg("%s does not hold %.*s", golden, (int)size, from);
+    const char *path = scratch_write(scratch_folder, "changed.gguf", bytes, total);
+    free(bytes);
+    return path;
+}

@@ -1,4 +1,4 @@
-/* A golden checkpoint with its config.json changed, for tests. */
+/* A golden checkpoint with its config.json or its bytes changed, for tests. */
 #ifndef REACH_TESTS_CHANGED_H
 #define REACH_TESTS_CHANGED_H
 
@@ -25,5 +25,10 @@ struct refusal {
     const char *golden, *path, *value, *words;
 };
 void check_refused(const struct refusal *rows, size_t count);
+
+/* A copy of a golden GGUF file in the scratch folder, with every `from` written over by `to`, of
+ * the same size; one at least. TEXTS are two literals of one size, which the compiler sees to. */
+const char *changed_bytes(const char *golden, const char *from, size_t size, const char *to);
+#define TEXTS(from, to) from, sizeof from - sizeof(char[sizeof from == sizeof to ? 1 : -1]), to
 
 #endif

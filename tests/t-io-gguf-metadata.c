@@ -6,6 +6,7 @@
 #include "io/tokenizer/tokenizer.h"
 #include "io/tokens/tokens.h"
 #include "model/decoder.h"
+#include "tests/changed.h"
 #include "tests/expected.h"
 #include "tests/measured.h"
 #include "tests/scratch.h"
@@ -24,24 +25,6 @@
 #define GOLDENS "tests/goldens/gguf/"
 
 /* -- metadata of models -- */
-
-/* A copy of a golden with every `from` written over by `to`, of the same size. */
-static const char *changed(const char *golden, const char *from, size_t size, const char *to)
-{
-    size_t total, found = 0;
-    unsigned char *bytes = scratch_read(golden, &total);
-    for (unsigned char *at = bytes; (at = memmem(at, total - (size_t)(at - bytes), from, size));
-         at += size, found++)
-        memcpy(at, to, size);
-    if (!found)
-        fail_msg("%s does not hold %.*s", golden, (int)size, from);
-    const char *path = scratch_write(scratch_folder, "changed.gguf", bytes, total);
-    free(bytes);
-    return path;
-}
-
-/* Two literals of one size, which the compiler sees to. */
-#define TEXTS(from, to) from, sizeof from - sizeof(char[sizeof from == sizeof to ? 1 : -1]), to
 
 static void metadata_is_used_refused_or_named(void **state)
 {
@@ -214,7 +197,7 @@ static void metadata_is_used_refused_or_named(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct error e = {""};
         struct decoder *d =
-            decoder_open(changed(rows[i].golden, rows[i].from, rows[i].size, rows[i].to), &e);
+            decoder_open(changed_bytes(rows[i].golden, rows[i].from, rows[i].size, rows[i].to), &e);
         if (d && rows[i].words)
             fail_msg("%s -> %s: was accepted", rows[i].from, rows[i].to);
         if (!d && !rows[i].words)
@@ -319,7 +302,7 @@ static void assumptions_are_told(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct error e = {""};
         struct decoder *d =
-            decoder_open(changed(rows[i].golden, rows[i].from, rows[i].size, rows[i].to), &e);
+            decoder_open(changed_bytes(rows[i].golden, rows[i].from, rows[i].size, rows[i].to), &e);
         if (!d)
             fail_msg("%s, %s: %s", rows[i].golden, rows[i].to, e.text);
         const char *assumed = tensors_assumed(d->tensors);
@@ -446,8 +429,8 @@ static void tokenizers_that_are_not_known_are_refused(void **state)
         struct error e = {""};
         struct tokenizer *t;
         if (tokenizer_open(&t,
-                           changed(GOLDENS "tokenizer/gpt2.gguf", rows[i].from, rows[i].size,
-                                   rows[i].to),
+                           changed_bytes(GOLDENS "tokenizer/gpt2.gguf", rows[i].from, rows[i].size,
+                                         rows[i].to),
                            &e) == 0)
             fail_msg("row %zu: was accepted", i);
         assert_null(t);
@@ -461,8 +444,8 @@ static void tokenizers_that_are_not_known_are_refused(void **state)
     assert_null(t);
     assert_int_equal(tokenizer_text(&json, &settings, &refused, GOLDENS "qwen2.gguf", &e), 0);
     assert_true(!json && !settings && !*refused.text);
-    const char *other = changed(GOLDENS "tokenizer/gpt2.gguf",
-                                TEXTS("\5\0\0\0\0\0\0\0gpt-2", "\5\0\0\0\0\0\0\0gpt-9"));
+    const char *other = changed_bytes(GOLDENS "tokenizer/gpt2.gguf",
+                                      TEXTS("\5\0\0\0\0\0\0\0gpt-2", "\5\0\0\0\0\0\0\0gpt-9"));
     assert_int_equal(tokenizer_text(&json, &settings, &refused, other, &e), 0);
     assert_true(!json && !settings);
     assert_int_equal(check_message("refused", &refused, "gpt-9"), 0);
