@@ -16,7 +16,7 @@ root=$PWD/build/aarch64-root apt=$PWD/build/aarch64-apt build=build/aarch64-linu
 libraries='libc6-dev libgcc-12-dev libgomp1 libhdf5-dev libjansson-dev zlib1g-dev libzstd-dev liblzma-dev libbz2-dev libxxhash-dev libdnnl-dev libflint-dev libflint-arb-dev libmpfi-dev liblapacke-dev libyaml-dev
   libpcre2-dev libutf8proc-dev libcmocka-dev'
 [ $# -gt 0 ] || set -- kernels-sets kernels-cpu kernels-reference kernels-attention-mass model-goldens analyze-curve analyze-erf analyze-series io-element io-safetensors \
-    io-gguf io-gguf-metadata io-tokenizer io-tokenizer-refused io-result io-result-refused verb-erf verb-merge
+    io-gguf io-gguf-metadata io-gguf-recurrences io-tokenizer io-tokenizer-refused io-result io-result-refused verb-erf verb-merge
 for program in aarch64-linux-gnu-gcc qemu-aarch64-static apt-get dpkg-deb; do
     command -v $program >/dev/null || { echo "aarch64: there is no $program (Debian: gcc-aarch64-linux-gnu, qemu-user-static)" >&2; exit 1; }
 done

@@ -20,7 +20,15 @@ enum gguf_layout {
     LAYOUT_TAPS, /* [channels, reach]; the library has [channels, 1, reach] */
     LAYOUT_LATENT_KEYS, /* keys of heads from a latent, which the library has with the values */
     LAYOUT_NAMED_HEADS, /* a row for each head, which are tensors of their own in the library */
-    LAYOUT_NAMED_PARTS /* the same of matrices in one tensor */
+    LAYOUT_NAMED_PARTS, /* the same of matrices in one tensor */
+    LAYOUT_JOINED, /* the first half of a matrix of the library, the rest of its rows another's */
+    LAYOUT_PACKED, /* the same, but the library has the rows of each key head together */
+    LAYOUT_HALF, /* such a second half */
+    LAYOUT_FLAT, /* a matrix that is a vector in the library */
+    /* in both without .weight or .bias */
+    LAYOUT_COLUMN, /* a matrix of one column that is a vector in the library */
+    LAYOUT_DECAYS, /* the negatives of decays; the library has their logarithms */
+    LAYOUT_PLAIN /* without .weight here alone */
 };
 
 /* A tensor's name without .weight and .bias; # is the number of the block. */
@@ -47,13 +55,22 @@ struct assumption {
     const char *key, *text; /* "rotary base 10000" */
 };
 
+/* The states of a model's recurrences: heads, those of keys, the size of a key, and of all values
+ * together. */
+struct gguf_states {
+    int64_t heads, groups, key, inner;
+};
+
 /* One model, all its shards together. */
 struct gguf_model {
     const struct gguf *shards;
     size_t count;
     const struct architecture *architecture;
     const struct name_row *names; /* the architecture's, unless that has two sets of names */
-    int64_t hidden, heads, kv_heads, head_size;
+    int64_t hidden, heads, kv_heads, head_size; /* 0 and 1, 1, 1 without attention */
+    struct gguf_states states;
+    long layers, further; /* of all blocks; `further` after them predict further tokens, and are
+                             left out */
     char assumed[256]; /* what was assumed, separated by ", "; "": nothing */
 };
 
@@ -71,7 +88,7 @@ struct architecture {
 
 /* The tables, each ended by name NULL, and llama's row with experts. */
 extern const struct architecture gguf_dense[], gguf_mixtures[], gguf_convolutions[], gguf_gemmas[],
-    gguf_mixtral;
+    gguf_deltas[], gguf_mixtral;
 
 /* The architecture of that name, or NULL with *e. */
 const struct architecture *architecture_find(struct gguf_text name, const char *path,
@@ -82,8 +99,10 @@ const struct architecture *architecture_find(struct gguf_text name, const char *
 const struct name_row *architecture_name(const struct gguf_model *m, struct gguf_text name,
                                          long *block, struct gguf_text *suffix);
 
-/* The tensor of that name in any shard, or NULL. */
+/* The tensor of that name in any shard, or NULL; model_numbers gives its numbers too. */
 const struct gguf_tensor *model_tensor(const struct gguf_model *m, const char *name);
+const struct gguf_tensor *model_numbers(const struct gguf_model *m, const char *name,
+                                        const unsigned char **data);
 /* The pair of the key "ARCHITECTURE.KEY", or NULL. */
 const struct gguf_pair *model_pair(const struct gguf_model *m, const char *key);
 

@@ -129,13 +129,15 @@ static int has_key(const struct gguf_model *m, const char *key)
     return row->key != NULL;
 }
 
-/* The heads for keys and values, which may be a list of one number and, for layers that convolve,
- * 0; or, if heads differ between layers with windows and others, of two, which `finish` reads. */
+/* The heads for keys and values, which may be a list of one number and, for layers without
+ * attention, 0; or, if heads differ between layers with windows and others, of two, which `finish`
+ * reads. */
 static int take_kv_heads(struct gguf_model *m, struct error *e)
 {
     const struct gguf_pair *p = model_pair(m, "attention.head_count_kv");
     if (!p || !p->is_array ||
-        !(has_key(m, "shortconv.l_cache") || has_key(m, "attention.key_length_swa")))
+        !(has_key(m, "shortconv.l_cache") || has_key(m, "ssm.inner_size") ||
+          has_key(m, "attention.key_length_swa")))
         return model_whole(m, "attention.head_count_kv", m->heads, &m->kv_heads, e);
     m->kv_heads = 0;
     if (has_key(m, "attention.key_length_swa")) {
@@ -162,14 +164,9 @@ static int take_kv_heads(struct gguf_model *m, struct error *e)
     return 0;
 }
 
-static int take_sizes(struct gguf_model *m, json_t *config, struct error *e)
+static int take_heads(struct gguf_model *m, struct error *e)
 {
-    const struct gguf_tensor *embedding = model_tensor(m, "token_embd.weight");
-    int64_t bos;
-    if (!embedding || embedding->rank != 2)
-        return fail(e, "%s: has no matrix token_embd.weight", model_path(m));
-    if (model_whole(m, "embedding_length", 0, &m->hidden, e) ||
-        model_whole(m, "attention.head_count", 0, &m->heads, e) || take_kv_heads(m, e))
+    if (model_whole(m, "attention.head_count", 0, &m->heads, e) || take_kv_heads(m, e))
         return -1;
     if (m->heads % m->kv_heads || (!model_pair(m, "attention.key_length") && m->hidden % m->heads))
         return fail(e,
@@ -177,10 +174,23 @@ static int take_sizes(struct gguf_model *m, json_t *config, struct error *e)
                     "(expected multiples)",
                     model_path(m), (long long)m->heads, (long long)m->kv_heads,
                     (long long)m->hidden);
-    if (model_whole(m, "attention.key_length", m->hidden / m->heads, &m->head_size, e) ||
-        /* only values of a latent may have another size than keys: `finish` reads it */
-        (!has_key(m, "attention.kv_lora_rank") &&
-         model_expect(m, "attention.value_length", m->head_size, e)) ||
+    return model_whole(m, "attention.key_length", m->hidden / m->heads, &m->head_size, e) ||
+                   /* only values of a latent may have another size than keys: `finish` reads it */
+                   (!has_key(m, "attention.kv_lora_rank") &&
+                    model_expect(m, "attention.value_length", m->head_size, e))
+               ? -1
+               : 0;
+}
+
+static int take_sizes(struct gguf_model *m, json_t *config, struct error *e)
+{
+    const struct gguf_tensor *embedding = model_tensor(m, "token_embd.weight");
+    const int attends = has_key(m, "attention.head_count_kv") || !has_key(m, "ssm.inner_size");
+    int64_t bos;
+    if (!embedding || embedding->rank != 2)
+        return fail(e, "%s: has no matrix token_embd.weight", model_path(m));
+    m->kv_heads = m->head_size = 1;
+    if (model_whole(m, "embedding_length", 0, &m->hidden, e) || (attends && take_heads(m, e)) ||
         model_expect(m, "vocab_size", (int64_t)embedding->shape[0], e) ||
         gguf_integer_or(&m->shards[0], "tokenizer.ggml.bos_token_id", 0, UINT32_MAX, -1, &bos, e))
         return -1;

@@ -2,8 +2,6 @@
  * for layers that convolve. */
 #include "io/gguf/rows.h"
 
-#include <stdio.h>
-
 #define NAMES \
     {"token_embd", "model.embed_tokens", LAYOUT_SAME}, \
         {"token_embd_norm", "model.embedding_norm", LAYOUT_SAME}, \
@@ -53,45 +51,12 @@ static const struct key_row lfm2_moe_keys[] = {
     {0}};
 static const struct assumption base_alone[] = {BASE("1000000"), {0}};
 
-/* layer_types, from the list. */
-static int take_types(const struct gguf_model *m, json_t *config, struct error *e)
-{
-    const struct gguf_pair *p = model_pair(m, "attention.head_count_kv");
-    json_int_t layers = json_integer_value(json_object_get(config, "num_hidden_layers"));
-    json_t *types = json_array();
-    if (model_set(m, config, "layer_types", types, e))
-        return -1;
-    if (!p || !p->is_array || p->count != (uint64_t)layers)
-        return fail(e, "%s: %s.attention.head_count_kv is not a list for %lld layers",
-                    model_path(m), m->architecture->name, (long long)layers);
-    for (json_int_t l = 0; l < layers; l++) {
-        int64_t heads;
-        if (gguf_integer(p, (uint64_t)l, &heads) ||
-            json_array_append_new(types, json_string(heads ? "full_attention" : "conv")))
-            return fail_memory(e, (double)layers, "layer_types");
-    }
-    return 0;
-}
-
-/* 1 if any layer has the tensor. */
-static int has_any(const struct gguf_model *m, const json_t *config, const char *name)
-{
-    json_int_t layers = json_integer_value(json_object_get(config, "num_hidden_layers"));
-    for (json_int_t l = 0; l < layers; l++) {
-        char full[64];
-        snprintf(full, sizeof full, "blk.%lld.%s", (long long)l, name);
-        if (model_tensor(m, full))
-            return 1;
-    }
-    return 0;
-}
-
 static int finish_lfm2(struct gguf_model *m, json_t *config, struct error *e)
 {
-    return take_types(m, config, e) ||
+    return model_take_types(m, config, "conv", e) ||
                    model_set(m, config, "num_key_value_heads", json_integer(m->kv_heads), e) ||
                    model_set(m, config, "conv_bias",
-                             json_boolean(has_any(m, config, "shortconv.conv.bias")), e) ||
+                             json_boolean(model_has_any(m, config, "shortconv.conv.bias")), e) ||
                    finish_rotary(m, config, e)
                ? -1
                : 0;
@@ -111,7 +76,7 @@ static int finish_lfm2_moe(struct gguf_model *m, json_t *config, struct error *e
     return model_take_routing(m, config, GATING_SIGMOID, 1, "norm_topk_prob", e) ||
                    finish_lfm2(m, config, e) ||
                    model_set(m, config, "use_expert_bias",
-                             json_boolean(has_any(m, config, "exp_probs_b.bias")), e)
+                             json_boolean(model_has_any(m, config, "exp_probs_b.bias")), e)
                ? -1
                : 0;
 }

@@ -56,6 +56,12 @@ int model_take_windows(struct gguf_model *m, json_t *config, int absent, double 
 int gguf_join_latents(struct tensors *t, struct tensor *out, const struct gguf_model *m,
                       const struct gguf_tensor *k, const unsigned char *keys, long block,
                       struct error *e) MUST_USE;
+/* layer_types: full_attention or `other`, where the heads for keys and values are a list, with 0
+ * for layers without attention. */
+int model_take_types(const struct gguf_model *m, json_t *config, const char *other,
+                     struct error *e) MUST_USE;
+/* 1 if any layer has that tensor: the name after "blk.N.". */
+int model_has_any(const struct gguf_model *m, const json_t *config, const char *name);
 /* Other settings of the weights of experts: `normalised` is the architecture's; `key`, if named, is
  * set to that, or to the file's value. */
 enum gguf_gating { GATING_SOFTMAX = 1, GATING_SIGMOID = 2 };

@@ -120,15 +120,9 @@ int gguf_join_latents(struct tensors *t, struct tensor *out, const struct gguf_m
                       struct error *e)
 {
     char name[64];
-    const struct gguf_tensor *v = NULL;
     const unsigned char *values = NULL;
     snprintf(name, sizeof name, "blk.%ld.attn_v_b.weight", block);
-    for (size_t s = 0; s < m->count && !v; s++)
-        for (size_t i = 0; i < m->shards[s].tensor_count && !v; i++)
-            if (gguf_is(m->shards[s].tensors[i].name, name)) {
-                v = &m->shards[s].tensors[i];
-                values = m->shards[s].bytes + v->offset;
-            }
+    const struct gguf_tensor *v = model_numbers(m, name, &values);
     if (!v || k->rank != 3 || v->rank != 3 || k->shape[0] != v->shape[0] ||
         k->shape[1] != v->shape[2] || k->stored->kind == STORED_INTEGER ||
         v->stored->kind == STORED_INTEGER)

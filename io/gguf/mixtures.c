@@ -3,12 +3,6 @@
 
 /* -- names of tensors -- */
 
-#define SHARED_EXPERT(name) \
-    {"blk.#.ffn_gate_shexp", "model.layers.#.mlp." name ".gate_proj", LAYOUT_SAME}, \
-        {"blk.#.ffn_up_shexp", "model.layers.#.mlp." name ".up_proj", LAYOUT_SAME}, \
-    { \
-        "blk.#.ffn_down_shexp", "model.layers.#.mlp." name ".down_proj", LAYOUT_SAME \
-    }
 static const struct name_row mixtral_names[] = {ENDS(LAYOUT_SAME),
                                                 {"rope_freqs", "rope_freqs", LAYOUT_SAME},
                                                 NORMS_BEFORE(LAYOUT_SAME),
@@ -102,27 +96,6 @@ static const struct name_row llama4_names[] = {
 
 /* -- keys -- */
 
-/* For a decoder with experts. model_take_routing reads their other keys. */
-#define EXPERT_KEYS(count) \
-    DECODER, {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED}, \
-        {"expert_count", count, KEY_NEEDED}, \
-        {"expert_used_count", "num_experts_per_tok", KEY_NEEDED}, \
-        {"expert_gating_func", "", KEY_HERE}, \
-    { \
-        "expert_weights_norm", "", KEY_HERE \
-    }
-#define NO_SCALE \
-    { \
-        "expert_weights_scale", "", KEY_HERE \
-    }
-#define SAME_WIDTH \
-    { \
-        "expert_feed_forward_length", "", KEY_HERE \
-    }
-#define OWN_WIDTH \
-    { \
-        "expert_feed_forward_length", "moe_intermediate_size", KEY_NEEDED \
-    }
 static const struct key_row mixtral_keys[] = {EXPERT_KEYS("num_local_experts"),
                                               NO_SCALE,
                                               SAME_WIDTH,

@@ -6,37 +6,56 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct gguf_tensor *model_tensor(const struct gguf_model *m, const char *name)
-{
-    for (size_t s = 0; s < m->count; s++)
-        for (size_t i = 0; i < m->shards[s].tensor_count; i++)
-            if (gguf_is(m->shards[s].tensors[i].name, name))
-                return &m->shards[s].tensors[i];
-    return NULL;
-}
-
-json_t *model_list(const struct gguf_model *m, const char *tensor, size_t count, struct error *e)
+const struct gguf_tensor *model_numbers(const struct gguf_model *m, const char *name,
+                                        const unsigned char **data)
 {
     for (size_t s = 0; s < m->count; s++)
         for (size_t i = 0; i < m->shards[s].tensor_count; i++) {
             const struct gguf_tensor *t = &m->shards[s].tensors[i];
-            if (!gguf_is(t->name, tensor) || t->rank != 1 || t->shape[0] != count ||
-                t->stored->kind != STORED_REAL)
-                continue;
-            json_t *list = json_array();
-            for (size_t k = 0; k < count && list; k++)
-                if (json_array_append_new(list,
-                                          json_real(element_read(m->shards[s].bytes + t->offset,
-                                                                 t->stored->type, k)))) {
-                    json_decref(list);
-                    list = NULL;
-                }
-            if (!list)
-                fail(e, "%s: tensor '%s' holds what is not a number", model_path(m), tensor);
-            return list;
+            if (gguf_is(t->name, name)) {
+                *data = m->shards[s].bytes + t->offset;
+                return t;
+            }
         }
-    fail(e, "%s: has no tensor '%s' of %zu floating-point numbers", model_path(m), tensor, count);
     return NULL;
+}
+
+const struct gguf_tensor *model_tensor(const struct gguf_model *m, const char *name)
+{
+    const unsigned char *data;
+    return model_numbers(m, name, &data);
+}
+
+int model_has_any(const struct gguf_model *m, const json_t *config, const char *name)
+{
+    json_int_t layers = json_integer_value(json_object_get(config, "num_hidden_layers"));
+    for (json_int_t l = 0; l < layers; l++) {
+        char full[64];
+        snprintf(full, sizeof full, "blk.%lld.%s", (long long)l, name);
+        if (model_tensor(m, full))
+            return 1;
+    }
+    return 0;
+}
+
+json_t *model_list(const struct gguf_model *m, const char *tensor, size_t count, struct error *e)
+{
+    const unsigned char *data;
+    const struct gguf_tensor *t = model_numbers(m, tensor, &data);
+    if (!t || t->rank != 1 || t->shape[0] != count || t->stored->kind != STORED_REAL) {
+        fail(e, "%s: has no tensor '%s' of %zu floating-point numbers", model_path(m), tensor,
+             count);
+        return NULL;
+    }
+    json_t *list = json_array();
+    for (size_t k = 0; k < count && list; k++)
+        if (json_array_append_new(list, json_real(element_read(data, t->stored->type, k)))) {
+            json_decref(list);
+            list = NULL;
+        }
+    if (!list)
+        fail(e, "%s: tensor '%s' holds what is not a number", model_path(m), tensor);
+    return list;
 }
 
 const char *model_key(char out[GGUF_KEY_MAX], const struct gguf_model *m, const char *key)
@@ -93,6 +112,25 @@ int model_set(const struct gguf_model *m, json_t *config, const char *key, json_
                ? fail(e, "%s: %s cannot be set (out of memory, or not a number)", model_path(m),
                       key)
                : 0;
+}
+
+int model_take_types(const struct gguf_model *m, json_t *config, const char *other, struct error *e)
+{
+    const struct gguf_pair *p = model_pair(m, "attention.head_count_kv");
+    json_int_t layers = json_integer_value(json_object_get(config, "num_hidden_layers"));
+    json_t *types = json_array();
+    if (model_set(m, config, "layer_types", types, e))
+        return -1;
+    if (!p || !p->is_array || p->count != (uint64_t)layers)
+        return fail(e, "%s: %s.attention.head_count_kv is not a list for %lld layers",
+                    model_path(m), m->architecture->name, (long long)layers);
+    for (json_int_t l = 0; l < layers; l++) {
+        int64_t heads;
+        if (gguf_integer(p, (uint64_t)l, &heads) ||
+            json_array_append_new(types, json_string(heads ? "full_attention" : other)))
+            return fail_memory(e, (double)layers, "layer_types");
+    }
+    return 0;
 }
 
 int model_number(const struct gguf_model *m, const char *key, double fallback, double *out,

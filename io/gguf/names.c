@@ -8,7 +8,7 @@
 static const struct architecture *architecture_at(size_t index)
 {
     const struct architecture *const tables[] = {gguf_dense, gguf_mixtures, gguf_convolutions,
-                                                 gguf_gemmas};
+                                                 gguf_gemmas, gguf_deltas};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct architecture *a = tables[t]; a->name; a++)
             if (index-- == 0)
@@ -68,6 +68,11 @@ const struct name_row *architecture_name(const struct gguf_model *m, struct gguf
                                          long *block, struct gguf_text *suffix)
 {
     const char *dot = memrchr(name.text, '.', name.size);
+    for (const struct name_row *row = m->names; row->gguf; row++)
+        if (row->layout >= LAYOUT_COLUMN && matches(row->gguf, name.text, name.size, block)) {
+            *suffix = (struct gguf_text){"weight", strlen("weight")};
+            return row;
+        }
     if (!dot)
         return NULL;
     *suffix = (struct gguf_text){dot + 1, (size_t)(name.text + name.size - dot - 1)};
@@ -75,7 +80,7 @@ const struct name_row *architecture_name(const struct gguf_model *m, struct gguf
     if (size < name.size && !gguf_is(*suffix, "weight") && !gguf_is(*suffix, "bias"))
         return NULL;
     for (const struct name_row *row = m->names; row->gguf; row++)
-        if (matches(row->gguf, name.text, size, block))
+        if (row->layout < LAYOUT_COLUMN && matches(row->gguf, name.text, size, block))
             return row;
     return NULL;
 }

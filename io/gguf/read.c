@@ -1,5 +1,6 @@
 #include "io/gguf/read.h"
 
+#include "io/gguf/arrange.h"
 #include "io/gguf/finish.h"
 #include "io/system/file.h"
 
@@ -189,6 +190,20 @@ static int add_parts(struct reading *r, const struct gguf *g, const struct gguf_
     return 0;
 }
 
+static int refuse_place(const struct reading *r, const struct gguf *g,
+                        const struct gguf_tensor *from)
+{
+    return fail(r->e, "%s: tensor '%.*s' has no place in a model of the architecture %s", g->path,
+                from->name.size < 100 ? (int)from->name.size : 100, from->name.text,
+                r->model.architecture->name);
+}
+
+/* 1 if the library's name has neither .weight nor .bias. */
+static int is_bare(enum gguf_layout layout)
+{
+    return layout == LAYOUT_BARE || layout == LAYOUT_COLUMN || layout == LAYOUT_DECAYS;
+}
+
 static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor *from,
                const struct mapped *file)
 {
@@ -197,15 +212,17 @@ static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor
     long block;
     const struct name_row *row = architecture_name(&r->model, from->name, &block, &suffix);
     if (!row)
-        return fail(r->e, "%s: tensor '%.*s' has no place in a model of the architecture %s",
-                    g->path, from->name.size < 100 ? (int)from->name.size : 100, from->name.text,
-                    r->model.architecture->name);
+        return refuse_place(r, g, from);
+    if (block >= r->model.layers && block < r->model.layers + r->model.further)
+        return 0;
+    if (row->layout == LAYOUT_HALF && !gguf_has_half(&r->model, row, block))
+        return refuse_place(r, g, from);
     if (!row->library)
         return 0;
     if (row->layout == LAYOUT_NAMED_HEADS || row->layout == LAYOUT_NAMED_PARTS)
         return add_parts(r, g, from, file, row, block);
     const char *mark = strchr(row->library, '#');
-    if (mark && row->layout == LAYOUT_BARE)
+    if (mark && is_bare(row->layout))
         snprintf(name, sizeof name, "%.*s%ld%s", (int)(mark - row->library), row->library, block,
                  mark + 1);
     else if (mark)
@@ -216,6 +233,11 @@ static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor
     struct tensor *t = store_add(r->t, file, name, strlen(name), r->e);
     if (t && row->layout == LAYOUT_LATENT_KEYS)
         return gguf_join_latents(r->t, t, &r->model, from, file->bytes + from->offset, block, r->e);
+    if (t && row->layout == LAYOUT_DECAYS)
+        return gguf_take_decays(r->t, t, &r->model, from, file->bytes + from->offset, r->e);
+    if (t && (row->layout == LAYOUT_JOINED || row->layout == LAYOUT_PACKED))
+        return gguf_join_halves(r->t, t, &r->model, row, from, file->bytes + from->offset, block,
+                                r->e);
     if (!t || store_shape(t, from->stored, from->rank, from->shape, g->path, r->e))
         return -1;
     t->data = file->bytes + from->offset;
@@ -225,6 +247,8 @@ static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor
         t->shape[0] = from->shape[1], t->shape[1] = from->shape[0];
         t->stride[0] = 1, t->stride[1] = from->shape[1];
     }
+    if (row->layout == LAYOUT_FLAT || row->layout == LAYOUT_COLUMN)
+        t->rank = 1, t->shape[0] = t->count, t->stride[0] = 1;
     if (row->layout == LAYOUT_ROW && t->rank == 1) {
         t->rank = 2;
         t->shape[1] = t->shape[0], t->stride[1] = t->stride[0];

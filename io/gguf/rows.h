@@ -56,6 +56,13 @@
         "blk.#.ffn_down_exps", "model.layers.#.mlp.experts.down_exps", LAYOUT_SAME \
     }
 
+#define SHARED_EXPERT(name) \
+    {"blk.#.ffn_gate_shexp", "model.layers.#.mlp." name ".gate_proj", LAYOUT_SAME}, \
+        {"blk.#.ffn_up_shexp", "model.layers.#.mlp." name ".up_proj", LAYOUT_SAME}, \
+    { \
+        "blk.#.ffn_down_shexp", "model.layers.#.mlp." name ".down_proj", LAYOUT_SAME \
+    }
+
 /* -- keys -- */
 
 #define SIZES \
@@ -89,6 +96,28 @@
         {"attention.head_count_kv", "num_key_value_heads", KEY_COPIED}, \
     { \
         "rope.freq_base", "rope_theta", KEY_COPIED \
+    }
+
+/* For a decoder with experts. model_take_routing reads their other keys. */
+#define EXPERT_KEYS(count) \
+    DECODER, {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED}, \
+        {"expert_count", count, KEY_NEEDED}, \
+        {"expert_used_count", "num_experts_per_tok", KEY_NEEDED}, \
+        {"expert_gating_func", "", KEY_HERE}, \
+    { \
+        "expert_weights_norm", "", KEY_HERE \
+    }
+#define NO_SCALE \
+    { \
+        "expert_weights_scale", "", KEY_HERE \
+    }
+#define SAME_WIDTH \
+    { \
+        "expert_feed_forward_length", "", KEY_HERE \
+    }
+#define OWN_WIDTH \
+    { \
+        "expert_feed_forward_length", "moe_intermediate_size", KEY_NEEDED \
     }
 
 /* -- what files do not say, as the families' readers then assume -- */

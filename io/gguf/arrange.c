@@ -1,0 +1,129 @@
+#include "io/gguf/arrange.h"
+
+#include "io/gguf/finish.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* -- decays -- */
+
+int gguf_take_decays(struct tensors *t, struct tensor *out, const struct gguf_model *m,
+                     const struct gguf_tensor *from, const unsigned char *data, struct error *e)
+{
+    size_t count = 1;
+    for (int i = 0; i < from->rank; i++)
+        count *= from->shape[i];
+    if (store_shape(out, stored_type_of(ELEMENT_F64), 1, &count, model_path(m), e))
+        return -1;
+    double *memory = store_memory(t, out->bytes, out->name, e);
+    if (!memory)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        double rate = from->stored->kind == STORED_REAL ? element_read(data, from->stored->type, i)
+                                                        : NAN;
+        if (!(rate < 0) || isinf(rate))
+            return fail(e, "%s: tensor '%.*s' holds %g (expected decays: numbers below 0)",
+                        model_path(m), (int)from->name.size, from->name.text, rate);
+        memory[i] = log(-rate);
+    }
+    out->data = memory;
+    return 0;
+}
+
+/* -- halves of a matrix -- */
+
+/* A tensor, and the one that makes a matrix of the library with it. */
+static const char *const halves[][2] = {{"blk.#.attn_qkv", "blk.#.attn_gate"},
+                                        {"blk.#.ffn_gate", "blk.#.ffn_up"},
+                                        {"blk.#.ffn_gate_shexp", "blk.#.ffn_up_shexp"}};
+enum { HALVES = sizeof halves / sizeof *halves };
+
+/* The other half to that of a row, first or second, or NULL. */
+static const struct gguf_tensor *other_half(const struct gguf_model *m, const struct name_row *row,
+                                            long block, int of, const unsigned char **data)
+{
+    char name[64];
+    int i = 0;
+    while (i < HALVES && strcmp(halves[i][of], row->gguf))
+        i++;
+    if (i == HALVES)
+        return NULL;
+    snprintf(name, sizeof name, "blk.%ld.%s.weight", block, halves[i][1 - of] + strlen("blk.#."));
+    return model_numbers(m, name, data);
+}
+
+int gguf_has_half(const struct gguf_model *m, const struct name_row *row, long block)
+{
+    const unsigned char *data;
+    return other_half(m, row, block, 1, &data) != NULL;
+}
+
+/* Where row i of the library's matrix lies, in rows of both halves one below the other. The packed
+ * one has for each key head its query, key, values and gates; the halves have all queries, all
+ * keys, all values, and all gates. */
+static size_t packed_row(const struct gguf_states *s, size_t i)
+{
+    const size_t key = (size_t)s->key, groups = (size_t)s->groups, inner = (size_t)s->inner,
+                 each = inner / groups, size = 2 * (key + each), group = i / size, at = i % size;
+    if (at < 2 * key) /* of queries, and then of keys */
+        return (at < key ? 0 : groups * key) + group * key + at % key;
+    const size_t value = at - 2 * key; /* of values, and then of gates */
+    return 2 * groups * key + (value < each ? 0 : inner) + group * each + value % each;
+}
+
+static int refuse_halves(const struct gguf_model *m, const char *name, const struct name_row *row,
+                         struct error *e)
+{
+    return fail(e, "%s: the tensors %s and its other half do not make %s (expected two matrices)",
+                model_path(m), row->gguf, name);
+}
+
+/* Row `row` of a matrix, as numbers of a type. */
+static void copy_row(unsigned char *out, enum element type, const struct gguf_tensor *matrix,
+                     const unsigned char *data, size_t row)
+{
+    const size_t columns = matrix->shape[1], bytes = element_bytes(type, columns);
+    if (type == matrix->stored->type)
+        memcpy(out, data + row * bytes, bytes);
+    else if (type == ELEMENT_F64)
+        element_run_f64((double *)(void *)out, data, matrix->stored->type, row * columns, columns);
+    else
+        element_run_f32((float *)(void *)out, data, matrix->stored->type, row * columns, columns);
+}
+
+int gguf_join_halves(struct tensors *t, struct tensor *out, const struct gguf_model *m,
+                     const struct name_row *row, const struct gguf_tensor *first,
+                     const unsigned char *data, long block, struct error *e)
+{
+    const unsigned char *other = NULL;
+    const struct gguf_tensor *second = other_half(m, row, block, 0, &other);
+    const struct gguf_states *s = &m->states;
+    const int packed = row->layout == LAYOUT_PACKED;
+    const size_t expected[2] = {(size_t)(2 * s->groups * s->key + s->inner), (size_t)s->inner};
+    if (!second || first->rank != 2 || second->rank != 2 || first->shape[1] != second->shape[1] ||
+        (packed ? first->shape[0] != expected[0] || second->shape[0] != expected[1]
+                : first->shape[0] != second->shape[0]) ||
+        first->stored->kind == STORED_INTEGER || second->stored->kind == STORED_INTEGER)
+        return refuse_halves(m, out->name, row, e);
+    const struct stored_type *stored = first->stored;
+    if (first->stored != second->stored)
+        stored = stored_type_of(first->stored->type == ELEMENT_F64 ||
+                                        second->stored->type == ELEMENT_F64
+                                    ? ELEMENT_F64
+                                    : ELEMENT_F32);
+    const size_t rows = first->shape[0] + second->shape[0];
+    if (store_shape(out, stored, 2, (size_t[]){rows, first->shape[1]}, model_path(m), e))
+        return -1;
+    unsigned char *memory = store_memory(t, out->bytes, out->name, e);
+    if (!memory)
+        return -1;
+    for (size_t i = 0; i < rows; i++) {
+        const size_t at = packed ? packed_row(s, i) : i;
+        const int below = at >= first->shape[0];
+        copy_row(memory + i * (out->bytes / rows), stored->type, below ? second : first,
+                 below ? other : data, below ? at - first->shape[0] : at);
+    }
+    out->data = memory;
+    return 0;
+}

@@ -1,0 +1,99 @@
+/* GGUF files whose layers are recurrences, all or some (goldens:
+ * tests/goldens/gguf/make_recurrences.py). */
+#include "model/decoder.h"
+#include "tests/changed.h"
+#include "tests/expected.h"
+#include "tests/measured.h"
+#include "tests/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define GOLDENS "tests/goldens/gguf/"
+
+static void models_are_those_of_transformers(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"qwen3next-plain", "qwen3next-older"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[128], folder[128];
+        snprintf(folder, sizeof folder, GOLDENS "%s", names[i]);
+        snprintf(path, sizeof path, GOLDENS "%s/model.gguf", names[i]);
+        measure_golden(path, folder, "f64", 1e-9, 1e-9);
+        measure_golden(path, folder, "f32", 2e-5, 1e-5);
+    }
+}
+
+static void metadata_is_used_refused_or_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *golden, *from;
+        size_t size;
+        const char *to, *words;
+    } rows[] = {
+        {GOLDENS "qwen3next-plain/model.gguf",
+         TEXTS("blk.0.attn_gate.weight", "blk.7.attn_gate.weight"),
+         "blk.#.attn_qkv and its other half do not make "
+         "model.layers.0.linear_attn.in_proj_qkvz.weight"},
+        {GOLDENS "qwen3next-plain/model.gguf",
+         TEXTS("blk.1.post_attention_norm.weight", "blk.1.post_attention_norm.weighX"),
+         "blk.1.post_attention_norm.weighX' has no place"},
+        {GOLDENS "qwen3next-plain/model.gguf", TEXTS("blk.0.ssm_a", "blk.0.ssm_x"),
+         "blk.0.ssm_x' has no place"},
+        {GOLDENS "qwen3next-plain/model.gguf",
+         TEXTS("ssm.inner_size\4\0\0\0\10", "ssm.inner_size\4\0\0\0\11"),
+         "qwen3next.ssm.inner_size is 9, with 4 heads in 2 groups (expected multiples)"},
+        {GOLDENS "qwen3next-plain/model.gguf",
+         TEXTS("ssm.state_size\4\0\0\0\3", "ssm.state_size\4\0\0\0\4"),
+         "blk.#.attn_qkv and its other half do not make"},
+        {GOLDENS "qwen3next-plain/model.gguf",
+         TEXTS("qwen3next.block_count\4\0\0\0\3\0", "qwen3next.block_count\4\0\0\0\3\377"),
+         "qwen3next.block_count is 65283 (expected at most 10000)"},
+        {GOLDENS "qwen3next-plain/model.gguf",
+         TEXTS("\41\0\0\0\0\0\0\0qwen3next.full_attention_interval\4\0\0\0\2\0\0\0",
+               "\44\0\0\0\0\0\0\0qwen3next.attention.recurrent_layers\7\0\0\0\1"),
+         "attention.recurrent_layers is not a list for 3 layers"},
+        {GOLDENS "qwen3next-plain/model.gguf", TEXTS("rope.dimension_count", "nextn_predict_layers"),
+         "qwen3next.nextn_predict_layers is 4 (expected less than the 3 blocks)"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error e = {""};
+        struct decoder *d = decoder_open(
+            changed_bytes(rows[i].golden, rows[i].from, rows[i].size, rows[i].to), &e);
+        if (d)
+            fail_msg("%s -> %s: was accepted", rows[i].from, rows[i].to);
+        assert_int_equal(check_message(rows[i].to, &e, rows[i].words), 0);
+    }
+}
+
+/* Blocks that predict further tokens. */
+static void further_blocks_are_left_out(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    struct decoder *d = decoder_open(
+        changed_bytes(GOLDENS "qwen3next-plain/model.gguf",
+                      TEXTS("rope.dimension_count\4\0\0\0\4", "nextn_predict_layers\4\0\0\0\1")),
+        &e);
+    if (!d)
+        fail_msg("%s", e.text);
+    assert_int_equal(d->layers, 2);
+    decoder_close(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models_are_those_of_transformers),
+        cmocka_unit_test(metadata_is_used_refused_or_named),
+        cmocka_unit_test(further_blocks_are_left_out),
+    };
+    return cmocka_run_group_tests_name("gguf-recurrences", tests, scratch_setup, scratch_teardown);
+}
