@@ -20,7 +20,9 @@
 static void models_are_those_of_transformers(void **state)
 {
     (void)state;
-    static const char *const names[] = {"qwen3next-plain", "qwen3next-older"};
+    static const char *const names[] = {"qwen3next-plain",       "qwen3next-older",
+                                        "granitehybrid-experts", "granitehybrid-dense",
+                                        "mamba2-plain",          "mamba2-tied"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[128], folder[128];
         snprintf(folder, sizeof folder, GOLDENS "%s", names[i]);
@@ -60,13 +62,36 @@ static void metadata_is_used_refused_or_named(void **state)
          TEXTS("\41\0\0\0\0\0\0\0qwen3next.full_attention_interval\4\0\0\0\2\0\0\0",
                "\44\0\0\0\0\0\0\0qwen3next.attention.recurrent_layers\7\0\0\0\1"),
          "attention.recurrent_layers is not a list for 3 layers"},
-        {GOLDENS "qwen3next-plain/model.gguf", TEXTS("rope.dimension_count", "nextn_predict_layers"),
+        {GOLDENS "qwen3next-plain/model.gguf",
+         TEXTS("rope.dimension_count", "nextn_predict_layers"),
          "qwen3next.nextn_predict_layers is 4 (expected less than the 3 blocks)"},
+        {GOLDENS "granitehybrid-dense/model.gguf",
+         TEXTS("rope.scaling.finetuned\7\0\0\0\0", "rope.scaling.finetuned\7\0\0\0\1"),
+         "granitehybrid.rope.scaling.finetuned is not false, which is not supported"},
+        {GOLDENS "granitehybrid-dense/model.gguf",
+         TEXTS("blk.0.ffn_gate.weight", "blk.7.ffn_gate.weight"),
+         "blk.#.ffn_gate and its other half"},
+        {GOLDENS "granitehybrid-dense/model.gguf",
+         TEXTS("blk.0.ffn_gate.weight", "blk.0.ffn_gote.weight"),
+         "blk.0.ffn_gote.weight' has no place"},
+        {GOLDENS "granitehybrid-dense/model.gguf",
+         TEXTS("blk.0.ffn_gate.weight", "blk.0.ffn_down.weight"),
+         "blk.0.ffn_up.weight' has no place"},
+        {GOLDENS "granitehybrid-experts/model.gguf",
+         TEXTS("granitehybrid.attention.scale", "granitehybrid.attention.scald"),
+         "granitehybrid.attention.scale is missing"},
+        {GOLDENS "granitehybrid-experts/model.gguf",
+         TEXTS("head_count_kv\11\0\0\0\5\0\0\0\2\0\0\0\0\0\0\0\0\0\0\0\1",
+               "head_count_kv\11\0\0\0\5\0\0\0\2\0\0\0\0\0\0\0\1\0\0\0\1"),
+         "model.layers.0.self_attn.q_proj.weight' is missing"},
+        {GOLDENS "mamba2-plain/model.gguf",
+         TEXTS("ssm.inner_size\4\0\0\0\20", "ssm.inner_size\4\0\0\0\14"),
+         "mamba2.ssm.inner_size is 12 (expected a multiple of the width, 8)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct error e = {""};
-        struct decoder *d = decoder_open(
-            changed_bytes(rows[i].golden, rows[i].from, rows[i].size, rows[i].to), &e);
+        struct decoder *d =
+            decoder_open(changed_bytes(rows[i].golden, rows[i].from, rows[i].size, rows[i].to), &e);
         if (d)
             fail_msg("%s -> %s: was accepted", rows[i].from, rows[i].to);
         assert_int_equal(check_message(rows[i].to, &e, rows[i].words), 0);
@@ -78,10 +103,10 @@ static void further_blocks_are_left_out(void **state)
 {
     (void)state;
     struct error e = {""};
-    struct decoder *d = decoder_open(
-        changed_bytes(GOLDENS "qwen3next-plain/model.gguf",
-                      TEXTS("rope.dimension_count\4\0\0\0\4", "nextn_predict_layers\4\0\0\0\1")),
-        &e);
+    struct decoder *d = decoder_open(changed_bytes(GOLDENS "qwen3next-plain/model.gguf",
+                                                   TEXTS("rope.dimension_count\4\0\0\0\4",
+                                                         "nextn_predict_layers\4\0\0\0\1")),
+                                     &e);
     if (!d)
         fail_msg("%s", e.text);
     assert_int_equal(d->layers, 2);

@@ -88,7 +88,7 @@ struct architecture {
 
 /* The tables, each ended by name NULL, and llama's row with experts. */
 extern const struct architecture gguf_dense[], gguf_mixtures[], gguf_convolutions[], gguf_gemmas[],
-    gguf_deltas[], gguf_mixtral;
+    gguf_recurrences[], gguf_deltas[], gguf_mixtral;
 
 /* The architecture of that name, or NULL with *e. */
 const struct architecture *architecture_find(struct gguf_text name, const char *path,

@@ -35,8 +35,7 @@ static const struct name_row qwen3next_names[] = {
 #define DELTA_KEYS \
     STATES("linear_conv_kernel_dim", "linear_key_head_dim", "linear_num_key_heads", \
            "linear_num_value_heads"), \
-        {"full_attention_interval", "", KEY_HERE}, \
-        {"attention.recurrent_layers", "", KEY_HERE}, \
+        {"full_attention_interval", "", KEY_HERE}, {"attention.recurrent_layers", "", KEY_HERE}, \
     { \
         "nextn_predict_layers", "", KEY_HERE \
     }
@@ -62,8 +61,7 @@ static int take_kinds(const struct gguf_model *m, json_t *config, struct error *
         return -1;
     for (long l = 0; l < m->layers; l++) {
         recurs = (l + 1) % every != 0;
-        if (p && (!p->is_array || (uint64_t)l >= p->count ||
-                  gguf_integer(p, (uint64_t)l, &recurs)))
+        if (p && (!p->is_array || (uint64_t)l >= p->count || gguf_integer(p, (uint64_t)l, &recurs)))
             return fail(e, "%s: %s.attention.recurrent_layers is not a list for %ld layers",
                         model_path(m), m->architecture->name, m->layers);
         if (json_array_append_new(types,

@@ -14,6 +14,7 @@ static const struct {
     {"lfm2_moe", "feed_forward.experts.%zu.w1.", "feed_forward.experts.%zu.w3.",
      "feed_forward.experts.%zu.w2."},
     {"granitemoe", NULL, NULL, NULL},
+    {"granitemoehybrid", NULL, NULL, NULL},
     {"gpt_oss", NULL, NULL, NULL},
     {"llama4_text", NULL, NULL, NULL},
     {NULL, "mlp.experts.%zu.gate_proj.", "mlp.experts.%zu.up_proj.", "mlp.experts.%zu.down_proj."},

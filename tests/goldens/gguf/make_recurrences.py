@@ -3,7 +3,7 @@
 
     python3 tests/goldens/gguf/make_recurrences.py [NAME ...]
 
-NAME/model.gguf         a random model in the layout of llama.cpp's converter (conversion/qwen.py, restated below), with tokens.npy,
+NAME/model.gguf         a random model in the layout of llama.cpp's converter (conversion/qwen.py, granite.py and mamba.py, restated below), with tokens.npy,
                         norm.npy and logprob.npy as those of ../README.md, made by transformers in float64 from the numbers of the file:
                         the logarithms of its decays, its norms less 1
 
@@ -23,7 +23,7 @@ from gguf import MODEL_ARCH_NAMES, GGUFWriter, get_tensor_name_map
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import make_goldens
-from make import finish
+from make import finish, pairs
 
 
 # --- what the converter writes ------------------------------------------------------------------
@@ -104,6 +104,74 @@ def delta_parts(config, name, value, how):
     return {name: value}
 
 
+# --- Mamba-2 ------------------------------------------------------------------------------------
+
+def mamba_parts(config, name, value, how):
+    """A parameter of a recurrence as tensors by names that the package maps."""
+    if name.endswith("A_log"):
+        return {name: -value.exp().reshape(-1, 1)}
+    if name.endswith(".D"):
+        return {name: value.reshape(-1, 1)}
+    if name.endswith("dt_bias"):
+        return {name.replace("dt_bias", "dt_proj.bias"): value}
+    if name.endswith("conv1d.weight"):
+        return {name: value.squeeze()}
+    if name.endswith(("mixer.norm.weight", "mamba.norm.weight")):
+        return {name: value.reshape(how["groups"], -1)}
+    return {name: value}
+
+
+def write_mamba2(w, config, how):
+    w.add_type("model")
+    w.add_context_length(2 ** 20)
+    w.add_embedding_length(config["hidden_size"])
+    w.add_feed_forward_length(0)
+    w.add_head_count(0)
+    w.add_block_count(config["num_hidden_layers"])
+    states(w, config["conv_kernel"], config["state_size"], config["n_groups"], config["num_heads"], config["num_heads"] * config["head_dim"])
+    w.add_layer_norm_rms_eps(config["layer_norm_epsilon"])
+
+
+def write_granite(w, config, how):
+    common(w, {**config, "max_position_embeddings": 2 ** 20, "num_key_value_heads": [config["num_key_value_heads"] * (kind == "full_attention") for kind in config["layer_types"]]})
+    w.add_block_count(config["num_hidden_layers"])
+    w.add_vocab_size(config["vocab_size"])
+    w.add_rope_dimension_count(config["hidden_size"] // config["num_attention_heads"])
+    w.add_rope_scaling_finetuned(False)
+    w.add_attention_scale(config["attention_multiplier"])
+    w.add_embedding_scale(config["embedding_multiplier"])
+    w.add_residual_scale(config["residual_multiplier"])
+    w.add_logit_scale(config["logits_scaling"])
+    w.add_expert_shared_feed_forward_length(config["shared_intermediate_size"])
+    experts(w, config, "num_local_experts")
+    states(w, config["mamba_d_conv"], config["mamba_d_state"], config["mamba_n_groups"], config["mamba_n_heads"], config["mamba_expand"] * config["hidden_size"])
+
+
+def halves(value):
+    """Rows of heads in halves, as rows of pairs."""
+    return lambda heads: torch.from_numpy(np.ascontiguousarray(pairs(value.numpy(), heads)))
+
+
+def granite_parts(config, name, value, how):
+    if "q_proj" in name or "k_proj" in name:
+        return {name: halves(value)(config["num_attention_heads" if "q_proj" in name else "num_key_value_heads"])}
+    layer = re.match(r"model\.layers\.(\d+)\.", name)
+    shared = "_shexp" if config["num_local_experts"] else ""
+    if name.endswith("shared_mlp.input_linear.weight"):
+        gate, up = value.chunk(2)
+        return {f"blk.{layer[1]}.ffn_gate{shared}.weight": gate, f"blk.{layer[1]}.ffn_up{shared}.weight": up}
+    if name.endswith("shared_mlp.output_linear.weight"):
+        return {f"blk.{layer[1]}.ffn_down{shared}.weight": value}
+    if "block_sparse_moe.router" in name:
+        return {f"blk.{layer[1]}.ffn_gate_inp.weight": value}
+    if name.endswith(("experts.gate_up_proj", "moe.input_linear.weight")):
+        gate, up = value.chunk(2, 1)
+        return {f"blk.{layer[1]}.ffn_gate_exps.weight": gate, f"blk.{layer[1]}.ffn_up_exps.weight": up}
+    if name.endswith(("experts.down_proj", "moe.output_linear.weight")):
+        return {f"blk.{layer[1]}.ffn_down_exps.weight": value}
+    return mamba_parts(config, name, value, how)
+
+
 # --- the models ---------------------------------------------------------------------------------
 
 def own_recurrence(name, architecture, family, config, write, parts, **how):
@@ -146,6 +214,20 @@ def mixed(**changes):
     return delta(num_experts=3, num_experts_per_tok=2, moe_intermediate_size=5, shared_expert_intermediate_size=4, **changes)
 
 
+def mamba2(**changes):
+    """A small Mamba-2."""
+    return {**dict(vocab_size=31, hidden_size=8, num_hidden_layers=2, num_heads=4, head_dim=4, n_groups=2, state_size=3, conv_kernel=3, expand=2, layer_norm_epsilon=2.0 ** -9, pad_token_id=0,
+                   bos_token_id=0, eos_token_id=0, tie_word_embeddings=False), **changes}
+
+
+def granite(**changes):
+    """A small Granite 4, whose second layer attends."""
+    return {**dict(vocab_size=31, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, intermediate_size=5, shared_intermediate_size=6, rms_norm_eps=2.0 ** -9,
+                   max_position_embeddings=64, pad_token_id=0, rope_parameters={"rope_type": "default", "rope_theta": 700.0}, layer_types=["linear_attention", "full_attention"], mamba_n_heads=4,
+                   mamba_n_groups=2, mamba_d_state=3, mamba_d_conv=3, mamba_expand=2, num_local_experts=3, num_experts_per_tok=2, embedding_multiplier=3.0, residual_multiplier=0.625,
+                   attention_multiplier=0.375, logits_scaling=1.75, tie_word_embeddings=False), **changes}
+
+
 MODELS = {
     # attn_gate in single precision, attn_qkv in half: joined as single precision
     "qwen3next-plain": lambda name: own_recurrence(name, "qwen3next", "qwen3_next", mixed(full_attention_interval=2, layer_types=["linear_attention", "full_attention", "linear_attention"]),
@@ -153,6 +235,15 @@ MODELS = {
     "qwen3next-older": lambda name: own_recurrence(name, "qwen3next", "qwen3_next",
                                                    mixed(num_hidden_layers=2, layer_types=["linear_attention", "full_attention"], attention_bias=True, tie_word_embeddings=True),
                                                    write_delta, delta_parts, interval=2, older=True),
+    "granitehybrid-experts": lambda name: own_recurrence(name, "granitehybrid", "granitemoehybrid", granite(attention_bias=True), write_granite, granite_parts, groups=2),
+    # gate in single precision, up in half
+    "granitehybrid-dense": lambda name: own_recurrence(name, "granitehybrid", "granitemoehybrid",
+                                                       granite(num_local_experts=0, num_hidden_layers=3, layer_types=["full_attention", "linear_attention", "linear_attention"], mamba_n_groups=1,
+                                                               mamba_conv_bias=False, mamba_proj_bias=True, tie_word_embeddings=True),
+                                                       write_granite, granite_parts, groups=1, wide=r"^blk\.1\.ffn_gate"),
+    "mamba2-plain": lambda name: own_recurrence(name, "mamba2", "mamba2", mamba2(), write_mamba2, mamba_parts, groups=2),
+    "mamba2-tied": lambda name: own_recurrence(name, "mamba2", "mamba2", mamba2(num_hidden_layers=1, num_heads=2, head_dim=8, n_groups=1, use_conv_bias=False, use_bias=True, tie_word_embeddings=True),
+                                               write_mamba2, mamba_parts, groups=1),
 }
 
 

@@ -1,0 +1,143 @@
+/* Architectures whose layers are Mamba-2's recurrences, all or some. */
+#include "io/gguf/rows.h"
+#include "io/gguf/states.h"
+
+/* -- names of tensors -- */
+
+/* Of a recurrence: `stem` is the library's. */
+#define MAMBA(stem) \
+    {"blk.#.ssm_in", stem ".in_proj", LAYOUT_SAME}, \
+        {"blk.#.ssm_conv1d", stem ".conv1d", LAYOUT_TAPS}, \
+        {"blk.#.ssm_dt", stem ".dt_bias", LAYOUT_BARE}, \
+        {"blk.#.ssm_a", stem ".A_log", LAYOUT_DECAYS}, {"blk.#.ssm_d", stem ".D", LAYOUT_COLUMN}, \
+        {"blk.#.ssm_norm", stem ".norm", LAYOUT_FLAT}, \
+    { \
+        "blk.#.ssm_out", stem ".out_proj", LAYOUT_SAME \
+    }
+static const struct name_row mamba2_names[] = {{"token_embd", "backbone.embeddings", LAYOUT_SAME},
+                                               {"output_norm", "backbone.norm_f", LAYOUT_SAME},
+                                               {"output", "lm_head", LAYOUT_SAME},
+                                               {"blk.#.attn_norm", "backbone.layers.#.norm",
+                                                LAYOUT_SAME},
+                                               MAMBA("backbone.layers.#.mixer"),
+                                               {0}};
+/* The MLP stands for itself in models without experts, and is a shared expert in others. */
+static const struct name_row granite_names[] = {
+    ENDS(LAYOUT_SAME),
+    NORMS_BEFORE(LAYOUT_SAME),
+    MAMBA("model.layers.#.mamba"),
+    ATTENTION(LAYOUT_QUERY, LAYOUT_KEY),
+    {"blk.#.ffn_gate", "model.layers.#.shared_mlp.input_linear", LAYOUT_JOINED},
+    {"blk.#.ffn_up", NULL, LAYOUT_HALF},
+    {"blk.#.ffn_down", "model.layers.#.shared_mlp.output_linear", LAYOUT_SAME},
+    {"blk.#.ffn_gate_shexp", "model.layers.#.shared_mlp.input_linear", LAYOUT_JOINED},
+    {"blk.#.ffn_up_shexp", NULL, LAYOUT_HALF},
+    {"blk.#.ffn_down_shexp", "model.layers.#.shared_mlp.output_linear", LAYOUT_SAME},
+    EXPERTS("block_sparse_moe.router.layer"),
+    {0}};
+
+/* -- keys -- */
+
+static const struct key_row mamba2_keys[] = {
+    {"embedding_length", "hidden_size", KEY_NEEDED},
+    {"block_count", "num_hidden_layers", KEY_NEEDED},
+    {"vocab_size", "", KEY_HERE},
+    {"tensor_data_layout", "", KEY_HARMLESS},
+    {"context_length", "", KEY_HARMLESS},
+    {"feed_forward_length", "", KEY_HARMLESS}, /* both 0 */
+    {"attention.head_count", "", KEY_HARMLESS},
+    {"attention.layer_norm_rms_epsilon", "layer_norm_epsilon", KEY_NEEDED},
+    STATES("conv_kernel", "state_size", "n_groups", "num_heads"),
+    {0}};
+/* Positions are not turned, so that their keys change nothing. */
+static const struct key_row granite_keys[] = {
+    SIZES,
+    ROPE,
+    LENGTHS,
+    {"rope.freq_base", "", KEY_HARMLESS},
+    {"context_length", "max_position_embeddings", KEY_COPIED},
+    {"feed_forward_length", "intermediate_size", KEY_NEEDED},
+    {"attention.head_count_kv", "", KEY_HERE},
+    {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED},
+    {"attention.scale", "attention_multiplier", KEY_NEEDED},
+    {"embedding_scale", "embedding_multiplier", KEY_COPIED},
+    {"residual_scale", "residual_multiplier", KEY_COPIED},
+    {"logit_scale", "logits_scaling", KEY_COPIED},
+    {"expert_count", "num_local_experts", KEY_COPIED},
+    {"expert_used_count", "num_experts_per_tok", KEY_COPIED},
+    {"expert_shared_feed_forward_length", "shared_intermediate_size", KEY_NEEDED},
+    {"expert_gating_func", "", KEY_HERE},
+    {"expert_weights_norm", "", KEY_HERE},
+    NO_SCALE,
+    SAME_WIDTH,
+    STATES("mamba_d_conv", "mamba_d_state", "mamba_n_groups", "mamba_n_heads"),
+    {0}};
+
+/* -- what needs more than a copy -- */
+
+/* A head's size, and which biases there are, by the library's names; `expand`, if named, is the
+ * width of all heads in multiples of the model's. */
+struct mamba_settings {
+    const char *head_size, *expand, *biased, *conv_biased;
+};
+
+static int take_mamba(struct gguf_model *m, json_t *config, const struct mamba_settings *of,
+                      struct error *e)
+{
+    const struct gguf_states *s = &m->states;
+    if (model_take_states(m, e))
+        return -1;
+    if (of->expand && s->inner % m->hidden)
+        return fail(e, "%s: %s.ssm.inner_size is %lld (expected a multiple of the width, %lld)",
+                    model_path(m), m->architecture->name, (long long)s->inner,
+                    (long long)m->hidden);
+    return (of->expand &&
+            model_set(m, config, of->expand, json_integer(s->inner / m->hidden), e)) ||
+                   model_set(m, config, of->head_size, json_integer(s->inner / s->heads), e) ||
+                   model_set(m, config, of->biased,
+                             json_boolean(model_has_any(m, config, "ssm_in.bias")), e) ||
+                   model_set(m, config, of->conv_biased,
+                             json_boolean(model_has_any(m, config, "ssm_conv1d.bias")), e)
+               ? -1
+               : 0;
+}
+
+static int finish_mamba2(struct gguf_model *m, json_t *config, struct error *e)
+{
+    static const struct mamba_settings of = {"head_dim", "expand", "use_bias", "use_conv_bias"};
+    model_assume(m, "steps without limits");
+    return take_mamba(m, config, &of, e);
+}
+
+/* Its rows of queries and keys are in pairs, though its positions are not turned. */
+static int finish_granite(struct gguf_model *m, json_t *config, struct error *e)
+{
+    static const struct mamba_settings of = {"mamba_d_head", "mamba_expand", "mamba_proj_bias",
+                                             "mamba_conv_bias"};
+    const struct gguf_pair *p = model_pair(m, "rope.scaling.finetuned");
+    double turned = 0;
+    if (p && (gguf_real(p, 0, &turned) || turned != 0))
+        return fail(e,
+                    "%s: granitehybrid.rope.scaling.finetuned is not false, which is not supported "
+                    "(expected a model without positions, unlike Bamba)",
+                    model_path(m));
+    model_assume(m, "steps without limits");
+    if (take_mamba(m, config, &of, e) || model_take_types(m, config, "linear_attention", e) ||
+        model_expect(m, "attention.key_length", m->hidden / m->heads, e) ||
+        model_take_routing(m, config, GATING_SOFTMAX, 1, NULL, e) ||
+        model_expect(m, "expert_feed_forward_length",
+                     json_integer_value(json_object_get(config, "intermediate_size")), e) ||
+        model_set(m, config, "num_key_value_heads", json_integer(m->kv_heads), e) ||
+        model_set(m, config, "attention_bias",
+                  json_boolean(model_has_any(m, config, "attn_q.bias")), e))
+        return -1;
+    return json_object_get(config, "num_local_experts")
+               ? 0
+               : model_set(m, config, "num_local_experts", json_integer(0), e);
+}
+
+const struct architecture gguf_recurrences[] = {
+    {"granitehybrid", "granitemoehybrid", granite_keys, granite_names, finish_granite, NULL, NULL,
+     NULL},
+    {"mamba2", "mamba2", mamba2_keys, mamba2_names, finish_mamba2, NULL, NULL, NULL},
+    {0}};
