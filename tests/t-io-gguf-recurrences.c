@@ -22,7 +22,8 @@ static void models_are_those_of_transformers(void **state)
     (void)state;
     static const char *const names[] = {"qwen3next-plain",       "qwen3next-older",
                                         "granitehybrid-experts", "granitehybrid-dense",
-                                        "mamba2-plain",          "mamba2-tied"};
+                                        "mamba2-plain",          "mamba2-tied",
+                                        "falcon-h1-norm",        "falcon-h1-plain"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[128], folder[128];
         snprintf(folder, sizeof folder, GOLDENS "%s", names[i]);
@@ -87,6 +88,12 @@ static void metadata_is_used_refused_or_named(void **state)
         {GOLDENS "mamba2-plain/model.gguf",
          TEXTS("ssm.inner_size\4\0\0\0\20", "ssm.inner_size\4\0\0\0\14"),
          "mamba2.ssm.inner_size is 12 (expected a multiple of the width, 8)"},
+        {GOLDENS "falcon-h1-plain/model.gguf", TEXTS("output.weight", "output.weighs"),
+         "has no output.weight, which is not supported in the architecture falcon-h1"},
+        {GOLDENS "falcon-h1-plain/model.gguf", TEXTS("blk.0.ffn_norm", "blk.0.ffn_norn"),
+         "blk.0.ffn_norn' has no place"},
+        {GOLDENS "falcon-h1-plain/model.gguf", TEXTS("blk.0.ssm_d", "blk.0.ssm_a"),
+         "tensor 'blk.0.ssm_a' holds 0.818359 (expected decays: numbers below 0)"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct error e = {""};

@@ -35,20 +35,33 @@ static const struct name_row granite_names[] = {
     {"blk.#.ffn_down_shexp", "model.layers.#.shared_mlp.output_linear", LAYOUT_SAME},
     EXPERTS("block_sparse_moe.router.layer"),
     {0}};
+static const struct name_row falcon_names[] = {
+    {"token_embd", "model.embed_tokens", LAYOUT_SAME},
+    {"output_norm", "model.final_layernorm", LAYOUT_SAME},
+    {"output", "lm_head", LAYOUT_SAME},
+    {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_SAME},
+    MAMBA("model.layers.#.mamba"),
+    ATTENTION(LAYOUT_SAME, LAYOUT_SAME),
+    {"blk.#.ffn_norm", "model.layers.#.pre_ff_layernorm", LAYOUT_PLAIN},
+    {"blk.#.ffn_gate", "model.layers.#.feed_forward.gate_proj", LAYOUT_SAME},
+    {"blk.#.ffn_up", "model.layers.#.feed_forward.up_proj", LAYOUT_SAME},
+    {"blk.#.ffn_down", "model.layers.#.feed_forward.down_proj", LAYOUT_SAME},
+    {0}};
 
 /* -- keys -- */
 
-static const struct key_row mamba2_keys[] = {
-    {"embedding_length", "hidden_size", KEY_NEEDED},
-    {"block_count", "num_hidden_layers", KEY_NEEDED},
-    {"vocab_size", "", KEY_HERE},
-    {"tensor_data_layout", "", KEY_HARMLESS},
-    {"context_length", "", KEY_HARMLESS},
-    {"feed_forward_length", "", KEY_HARMLESS}, /* both 0 */
-    {"attention.head_count", "", KEY_HARMLESS},
-    {"attention.layer_norm_rms_epsilon", "layer_norm_epsilon", KEY_NEEDED},
-    STATES("conv_kernel", "state_size", "n_groups", "num_heads"),
-    {0}};
+static const struct key_row mamba2_keys[] = {{"embedding_length", "hidden_size", KEY_NEEDED},
+                                             {"block_count", "num_hidden_layers", KEY_NEEDED},
+                                             {"vocab_size", "", KEY_HERE},
+                                             {"tensor_data_layout", "", KEY_HARMLESS},
+                                             {"context_length", "", KEY_HARMLESS},
+                                             {"feed_forward_length", "", KEY_HARMLESS}, /* both 0 */
+                                             {"attention.head_count", "", KEY_HARMLESS},
+                                             {"attention.layer_norm_rms_epsilon",
+                                              "layer_norm_epsilon", KEY_NEEDED},
+                                             STATES("conv_kernel", "state_size", "n_groups",
+                                                    "num_heads"),
+                                             {0}};
 /* Positions are not turned, so that their keys change nothing. */
 static const struct key_row granite_keys[] = {
     SIZES,
@@ -72,6 +85,13 @@ static const struct key_row granite_keys[] = {
     SAME_WIDTH,
     STATES("mamba_d_conv", "mamba_d_state", "mamba_n_groups", "mamba_n_heads"),
     {0}};
+static const struct key_row falcon_keys[] = {DECODER,
+                                             {"attention.layer_norm_rms_epsilon", "rms_norm_eps",
+                                              KEY_NEEDED},
+                                             STATES("mamba_d_conv", "mamba_d_state",
+                                                    "mamba_n_groups", "mamba_n_heads"),
+                                             {0}};
+static const struct assumption base_alone[] = {BASE("10000"), {0}};
 
 /* -- what needs more than a copy -- */
 
@@ -136,8 +156,38 @@ static int finish_granite(struct gguf_model *m, json_t *config, struct error *e)
                : model_set(m, config, "num_local_experts", json_integer(0), e);
 }
 
+/* Its factors are in the weights; that of the rows of tokens would be in a tied head too. */
+static int finish_falcon_h1(struct gguf_model *m, json_t *config, struct error *e)
+{
+    static const struct mamba_settings of = {"mamba_d_head", NULL, "mamba_proj_bias",
+                                             "mamba_conv_bias"};
+    static const char *const flags[][2] = {{"projectors_bias", "ssm_out.bias"},
+                                           {"attention_bias", "attn_q.bias"},
+                                           {"mlp_bias", "ffn_up.bias"},
+                                           {"mamba_rms_norm", "ssm_norm.weight"}};
+    if (!model_tensor(m, "output.weight"))
+        return fail(e,
+                    "%s: has no output.weight, which is not supported in the architecture "
+                    "falcon-h1 (the factor of its logits is in that tensor)",
+                    model_path(m));
+    model_assume(m, "steps without limits");
+    if (take_mamba(m, config, &of, e) ||
+        model_set(m, config, "mamba_d_ssm", json_integer(m->states.inner), e) ||
+        model_set(m, config, "mamba_norm_before_gate", json_false(), e) ||
+        finish_rotary(m, config, e))
+        return -1;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (model_set(m, config, flags[i][0], json_boolean(model_has_any(m, config, flags[i][1])),
+                      e))
+            return -1;
+    if (model_has_any(m, config, "ssm_norm.weight"))
+        model_assume(m, "norms after the gate");
+    return 0;
+}
+
 const struct architecture gguf_recurrences[] = {
     {"granitehybrid", "granitemoehybrid", granite_keys, granite_names, finish_granite, NULL, NULL,
      NULL},
+    {"falcon-h1", "falcon_h1", falcon_keys, falcon_names, finish_falcon_h1, base_alone, NULL, NULL},
     {"mamba2", "mamba2", mamba2_keys, mamba2_names, finish_mamba2, NULL, NULL, NULL},
     {0}};

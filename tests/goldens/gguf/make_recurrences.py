@@ -3,9 +3,9 @@
 
     python3 tests/goldens/gguf/make_recurrences.py [NAME ...]
 
-NAME/model.gguf         a random model in the layout of llama.cpp's converter (conversion/qwen.py, granite.py and mamba.py, restated below), with tokens.npy,
-                        norm.npy and logprob.npy as those of ../README.md, made by transformers in float64 from the numbers of the file:
-                        the logarithms of its decays, its norms less 1
+NAME/model.gguf         a random model in the layout of llama.cpp's converter (conversion/qwen.py, granite.py, mamba.py and
+                        falcon_h1.py, restated below), with tokens.npy, norm.npy and logprob.npy as those of ../README.md, made by
+                        transformers in float64 from the numbers of the file: the logarithms of its decays, its norms less 1
 
 Needs the packages gguf (0.19.0), transformers (5.24.0), torch, numpy. Seeds are the names: a second run writes the same bytes.
 """
@@ -172,6 +172,29 @@ def granite_parts(config, name, value, how):
     return mamba_parts(config, name, value, how)
 
 
+def write_falcon(w, config, how):
+    common(w, config)
+    w.add_block_count(config["num_hidden_layers"])
+    w.add_vocab_size(config["vocab_size"])
+    w.add_key_length(config["head_dim"])
+    w.add_value_length(config["head_dim"])
+    states(w, config["mamba_d_conv"], config["mamba_d_state"], config["mamba_n_groups"], config["mamba_n_heads"], config["mamba_d_ssm"])
+
+
+def falcon_parts(config, name, value, how):
+    """With the factors that the converter multiplies weights by."""
+    into, key = config["attention_in_multiplier"], config["key_multiplier"]
+    factors = {"down_proj": config["mlp_multipliers"][1], "gate_proj": config["mlp_multipliers"][0], "k_proj": key * into, "q_proj": into, "v_proj": into,
+               "o_proj": config["attention_out_multiplier"], "out_proj": config["ssm_out_multiplier"], "in_proj": config["ssm_in_multiplier"], "lm_head": config["lm_head_multiplier"],
+               "embed_tokens": config["embedding_multiplier"]}
+    factor = next((factor for part, factor in factors.items() if part in name), 1.0)
+    if "in_proj" in name:
+        inner, keys, heads = config["mamba_d_ssm"], config["mamba_n_groups"] * config["mamba_d_state"], config["mamba_n_heads"]
+        by = [one for one, rows in zip(config["ssm_multipliers"], (inner, inner, keys, keys, heads)) for _ in range(rows)]
+        factor = factor * torch.tensor(by, dtype=torch.float64)[:, None]
+    return mamba_parts(config, name, value * factor, how)
+
+
 # --- the models ---------------------------------------------------------------------------------
 
 def own_recurrence(name, architecture, family, config, write, parts, **how):
@@ -200,7 +223,8 @@ def own_recurrence(name, architecture, family, config, write, parts, **how):
         oracle = make_goldens.FamilyOracle(case, temporary, state)
     tokens = make_goldens.draw_tokens(rng, 2, case.length, config["vocab_size"])
     norm, logprob = make_goldens.expected_of(oracle.log_probability, oracle.table, tokens, 10 ** 9, rng, name)
-    make_goldens.write_expected(folder, tokens, norm, logprob)
+    # the gradient of the file's rows, which hold the factor on embeddings
+    make_goldens.write_expected(folder, tokens, norm / (described["embedding_multiplier"] if family == "falcon_h1" else 1), logprob)
 
 
 def delta(**changes):
@@ -228,6 +252,14 @@ def granite(**changes):
                    attention_multiplier=0.375, logits_scaling=1.75, tie_word_embeddings=False), **changes}
 
 
+def falcon(**changes):
+    """A small Falcon-H1, whose factors times half-precision weights are exact in single precision."""
+    return {**dict(vocab_size=31, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, head_dim=6, intermediate_size=5, rms_norm_eps=2.0 ** -9, max_position_embeddings=64,
+                   pad_token_id=0, rope_parameters={"rope_type": "default", "rope_theta": 700.0}, mamba_d_ssm=12, mamba_n_heads=4, mamba_d_head=3, mamba_n_groups=2, mamba_d_state=3, mamba_d_conv=3,
+                   embedding_multiplier=2.5, lm_head_multiplier=0.75, attention_in_multiplier=1.25, attention_out_multiplier=0.625, key_multiplier=0.875, ssm_in_multiplier=1.5, ssm_out_multiplier=0.875,
+                   ssm_multipliers=[1.25, 0.75, 1.5, 0.625, 1.75], mlp_multipliers=[1.25, 0.75], tie_word_embeddings=False), **changes}
+
+
 MODELS = {
     # attn_gate in single precision, attn_qkv in half: joined as single precision
     "qwen3next-plain": lambda name: own_recurrence(name, "qwen3next", "qwen3_next", mixed(full_attention_interval=2, layer_types=["linear_attention", "full_attention", "linear_attention"]),
@@ -244,6 +276,8 @@ MODELS = {
     "mamba2-plain": lambda name: own_recurrence(name, "mamba2", "mamba2", mamba2(), write_mamba2, mamba_parts, groups=2),
     "mamba2-tied": lambda name: own_recurrence(name, "mamba2", "mamba2", mamba2(num_hidden_layers=1, num_heads=2, head_dim=8, n_groups=1, use_conv_bias=False, use_bias=True, tie_word_embeddings=True),
                                                write_mamba2, mamba_parts, groups=1),
+    "falcon-h1-norm": lambda name: own_recurrence(name, "falcon-h1", "falcon_h1", falcon(mamba_rms_norm=True, mamba_norm_before_gate=False), write_falcon, falcon_parts, groups=2, wide="."),
+    "falcon-h1-plain": lambda name: own_recurrence(name, "falcon-h1", "falcon_h1", falcon(num_hidden_layers=1, mamba_conv_bias=False), write_falcon, falcon_parts, groups=2, wide="."),
 }
 
 
