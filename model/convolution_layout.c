@@ -1,31 +1,13 @@
 #include "model/convolution_layout.h"
 
 #include <math.h>
-#include <string.h>
-
-/* layer_types: conv or full_attention, for each layer. */
-static int read_types(const json_t *types, struct decoder *d, struct error *e)
-{
-    const char *path = config_path(d->config);
-    if (!json_is_array(types) || json_array_size(types) != (size_t)d->layers)
-        return fail(e, "%s: layer_types is not a list of one kind for each of %d layers", path,
-                    d->layers);
-    for (int l = 0; l < d->layers; l++) {
-        const char *type = json_string_value(json_array_get(types, (size_t)l));
-        int convolves = type && strcmp(type, "conv") == 0;
-        if (!type || (!convolves && strcmp(type, "full_attention") != 0))
-            return fail(e,
-                        "%s: layer_types, entry %d: '%s' is not supported (supported: conv, "
-                        "full_attention)",
-                        path, l + 1, type ? type : "not a string");
-        d->blocks[l].mixer.ways = convolves ? MIXING_CONVOLUTION : MIXING_ATTENTION;
-    }
-    return 0;
-}
 
 int convolution_settings(int *biased, const struct convolution_layout *o, struct decoder *d,
                          struct error *e)
 {
+    static const struct layer_kind kinds[] = {{"conv", MIXING_CONVOLUTION},
+                                              {"full_attention", MIXING_ATTENTION},
+                                              {NULL, 0}};
     struct config *c = d->config;
     const json_t *types = config_get(c, "layer_types");
     long reach;
@@ -38,7 +20,7 @@ int convolution_settings(int *biased, const struct convolution_layout *o, struct
                     "%s: layer_types is missing (expected conv or full_attention for each of %d "
                     "layers)",
                     config_path(c), d->layers);
-    if ((types && read_types(types, d, e)) ||
+    if ((types && family_kinds(d, kinds, "conv, full_attention", e)) ||
         (!types && config_get(c, o->attending) &&
          family_attending(d, o->attending, MIXING_CONVOLUTION, e)))
         return -1;

@@ -87,6 +87,27 @@ int family_attending(struct decoder *d, const char *key, enum mixing other, stru
     return 0;
 }
 
+int family_kinds(struct decoder *d, const struct layer_kind *kinds, const char *supported,
+                 struct error *e)
+{
+    const char *path = config_path(d->config);
+    const json_t *types = config_get(d->config, "layer_types");
+    if (!json_is_array(types) || json_array_size(types) != (size_t)d->layers)
+        return fail(e, "%s: layer_types is not a list of one kind for each of %d layers", path,
+                    d->layers);
+    for (int l = 0; l < d->layers; l++) {
+        const char *type = json_string_value(json_array_get(types, (size_t)l));
+        const struct layer_kind *kind = kinds;
+        while (kind->name && (!type || strcmp(kind->name, type) != 0))
+            kind++;
+        if (!kind->name)
+            return fail(e, "%s: layer_types, entry %d: '%s' is not supported (supported: %s)", path,
+                        l + 1, type ? type : "not a string", supported);
+        d->blocks[l].mixer.ways = kind->ways;
+    }
+    return 0;
+}
+
 /* Appends as much as fits to a text of `size` bytes, with a separator unless it is empty. */
 static void append(char *text, size_t size, const char *separator, const char *format,
                    va_list arguments)

@@ -57,6 +57,14 @@ int family_only(struct decoder *d, const char *key, int only, int absent, struct
  * rows the `other` way. */
 int family_attending(struct decoder *d, const char *key, enum mixing other,
                      struct error *e) MUST_USE;
+/* How each layer mixes its rows, by layer_types; a NULL name ends the kinds, which messages name as
+ * `supported`. */
+struct layer_kind {
+    const char *name;
+    unsigned ways; /* of enum mixing */
+};
+int family_kinds(struct decoder *d, const struct layer_kind *kinds, const char *supported,
+                 struct error *e) MUST_USE;
 /* Adds ", ..." to d->position_text. */
 void family_describe(struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 /* Adds a line to d->notes. */

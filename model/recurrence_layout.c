@@ -81,35 +81,25 @@ static int read_gated(enum gated_norm *out, const struct recurrence_layout *o, s
 /* Which layers are recurrences. */
 static int read_kinds(const struct recurrence_layout *o, struct decoder *d, struct error *e)
 {
-    struct config *c = d->config;
-    const json_t *types = o->typed ? config_get(c, "layer_types") : NULL;
+    static const struct layer_kind kinds[] = {{"mlp", 0}, /* these two if `unmixed` */
+                                              {"moe", 0},
+                                              {"linear_attention", MIXING_RECURRENCE},
+                                              {"mamba", MIXING_RECURRENCE}, /* older names */
+                                              {"full_attention", MIXING_ATTENTION},
+                                              {"attention", MIXING_ATTENTION},
+                                              {NULL, 0}};
     long every = 0;
-    for (int l = 0; o->beside && l < d->layers; l++)
-        d->blocks[l].mixer.ways = MIXING_ATTENTION | MIXING_RECURRENCE;
-    if (o->beside)
-        return 0;
     if (o->attending)
         return family_attending(d, o->attending, MIXING_RECURRENCE, e);
-    if (o->interval && config_int_or(c, o->interval, 1, 10000, 4, &every, e))
+    if (o->interval && config_int_or(d->config, o->interval, 1, 10000, 4, &every, e))
         return -1;
-    if (types && (!json_is_array(types) || json_array_size(types) != (size_t)d->layers))
-        return fail(e, "%s: layer_types is not a list of one kind for each of %d layers",
-                    config_path(c), d->layers);
-    for (int l = 0; l < d->layers; l++) {
-        const char *type = types ? json_string_value(json_array_get(types, (size_t)l))
-                           : every && (l + 1) % every == 0 ? "full_attention"
-                                                           : "linear_attention";
-        int recurs = type && (strcmp(type, "linear_attention") == 0 || strcmp(type, "mamba") == 0);
-        int unmixed = type && o->unmixed && (strcmp(type, "mlp") == 0 || strcmp(type, "moe") == 0);
-        if (!type || (!recurs && !unmixed && strcmp(type, "full_attention") != 0 &&
-                      strcmp(type, "attention") != 0)) /* the others are older names */
-            return fail(e,
-                        "%s: layer_types, entry %d: '%s' is not supported (supported: "
-                        "linear_attention, full_attention%s)",
-                        config_path(c), l + 1, type ? type : "not a string",
-                        o->unmixed ? ", mlp, moe" : "");
-        d->blocks[l].mixer.ways = recurs ? MIXING_RECURRENCE : unmixed ? 0 : MIXING_ATTENTION;
-    }
+    if (o->typed && config_get(d->config, "layer_types"))
+        return o->unmixed ? family_kinds(d, kinds, "linear_attention, full_attention, mlp, moe", e)
+                          : family_kinds(d, kinds + 2, "linear_attention, full_attention", e);
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].mixer.ways = o->beside ? MIXING_ATTENTION | MIXING_RECURRENCE
+                                  : every && (l + 1) % every == 0 ? MIXING_ATTENTION
+                                                                  : MIXING_RECURRENCE;
     return 0;
 }
 

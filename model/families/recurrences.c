@@ -162,22 +162,25 @@ static const struct recurrence_layout bamba_recurrence = {BAMBA, .attending = "a
 #define MAMBA_DEFAULTS \
     "\"mamba_n_heads\": 128, \"mamba_n_groups\": 1, \"mamba_d_state\": 256, \"mamba_d_head\": " \
     "\"auto\", \"mamba_d_conv\": 4, \"mamba_expand\": 2"
+/* Of Bamba and Falcon H1. */
+#define HYBRID \
+    LLAMA(1e-5), \
+        .names = {.prefix = "model.", \
+                  .embedding = "embed_tokens", \
+                  .layers = "layers", \
+                  .final_norm = "final_layernorm", \
+                  .head = "lm_head", \
+                  .attention_norm = "input_layernorm", \
+                  .mlp_norm = "pre_ff_layernorm", \
+                  SPLIT, \
+                  OUTPUT, \
+                  .gate = "feed_forward.gate_proj", \
+                  .up = "feed_forward.up_proj", \
+                  .down = "feed_forward.down_proj"}, \
+        ACTIVATION("hidden_act", "silu"), \
+        BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias"))
 static const struct layout bamba = {
-    LLAMA(1e-5),
-    .names = {.prefix = "model.",
-              .embedding = "embed_tokens",
-              .layers = "layers",
-              .final_norm = "final_layernorm",
-              .head = "lm_head",
-              .attention_norm = "input_layernorm",
-              .mlp_norm = "pre_ff_layernorm",
-              SPLIT,
-              OUTPUT,
-              .gate = "feed_forward.gate_proj",
-              .up = "feed_forward.up_proj",
-              .down = "feed_forward.down_proj"},
-    ACTIVATION("hidden_act", "silu"),
-    BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+    HYBRID,
     .rope = {.theta = "rope_theta", .fraction_default = 0.5}, /* whatever the top level says */
     .recurrence = &bamba_recurrence,
     .defaults = "{\"vocab_size\": 128000, \"hidden_size\": 4096, \"intermediate_size\": 14336, "
@@ -292,24 +295,7 @@ static int finish_falcon_h1(struct decoder *d, struct error *e)
 }
 
 static const struct layout falcon_h1 = {
-    LLAMA(1e-5),
-    .names = {.prefix = "model.",
-              .embedding = "embed_tokens",
-              .layers = "layers",
-              .final_norm = "final_layernorm",
-              .head = "lm_head",
-              .attention_norm = "input_layernorm",
-              SPLIT,
-              OUTPUT,
-              .mlp_norm = "pre_ff_layernorm",
-              .gate = "feed_forward.gate_proj",
-              .up = "feed_forward.up_proj",
-              .down = "feed_forward.down_proj"},
-    ACTIVATION("hidden_act", "silu"),
-    BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
-    .rope = {ROTARY_WHOLE},
-    .recurrence = &falcon_h1_recurrence,
-    .finish = finish_falcon_h1,
+    HYBRID, .rope = {ROTARY_WHOLE}, .recurrence = &falcon_h1_recurrence, .finish = finish_falcon_h1,
     .defaults = "{\"vocab_size\": 128000, \"hidden_size\": 4096, \"intermediate_size\": 14336, "
                 "\"num_hidden_layers\": 32, \"num_attention_heads\": 32, "
                 "\"num_key_value_heads\": 8, \"mamba_d_ssm\": 1024, \"mamba_n_heads\": 128, "
