@@ -55,7 +55,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         const struct block *b = &d->blocks[l];
         const struct experts *x = &b->experts;
         size_t here = (size_t)s->queries[l], own = here * (size_t)mlp_width(b),
-               rows_of_experts = expert_slots(s, l);
+               rows_of_experts = expert_slots(s, l), reads = (size_t)expert_reads(d, b);
         const size_t q_width = block_attends(b) ? (size_t)block_q_width(d, b) : 0,
                      kept_width = (size_t)block_kept_width(d, b);
         most(&inner, q_width);
@@ -78,8 +78,10 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         most(&laurel, b->laurel.down.weight.data ? here : 0);
         most(&low, b->laurel.down.weight.data ? here * b->laurel.down.weight.rows : 0);
         most(&cut, b->gate_cut.present ? own : 0);
-        most(&slots, rows_of_experts);
-        most(&scaled, x->scales_input ? rows_of_experts : 0);
+        most(&inner, x->routing.experts ? reads : 0);
+        most(&slots, rows_of_experts * reads);
+        most(&slots, x->shared_gate.weight.data ? here * hidden : 0);
+        most(&scaled, x->scales_input ? rows_of_experts * reads : 0);
         most(&slots_size, rows_of_experts * (size_t)x->width);
         most(&logits, here * (size_t)x->routing.experts);
         most(&weights, rows_of_experts);
@@ -116,8 +118,8 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(s), ROLE_RESIDUAL, reverse ? pruned : 0, hidden, OWN},
         {ENGINE(a), ROLE_ACTIVATION, inner_size, 1, OWN},
         {ENGINE(da_gate), ROLE_ACTIVATION, reverse ? gated : 0, 1, OWN},
-        {ENGINE(slots), ROLE_ACTIVATION, slots, hidden, OWN},
-        {ENGINE(scaled), ROLE_ACTIVATION, scaled, hidden, OWN},
+        {ENGINE(slots), ROLE_ACTIVATION, slots, 1, OWN},
+        {ENGINE(scaled), ROLE_ACTIVATION, scaled, 1, OWN},
         {ENGINE(expert_a), ROLE_ACTIVATION, slots_size, 1, OWN},
         {ENGINE(expert_b), ROLE_ACTIVATION, reverse ? slots_size : 0, 1, OWN},
         {ENGINE(d_logits), ROLE_RESIDUAL, reverse ? logits : 0, 1, OWN},

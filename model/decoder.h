@@ -72,6 +72,8 @@ struct experts {
     struct routing routing; /* experts 0: none; the other members are unused */
     int width; /* of an expert */
     int scales_input; /* 1: a chosen expert's weight multiplies its input; 0: its output */
+    struct linear in, out; /* [latent, hidden]: experts read in y; [hidden, latent]: of the sum of
+                              their outputs; weight.data NULL: rows have the model's width */
     struct linear router; /* [experts, hidden] */
     view correction; /* [experts] of the choice; data NULL: none */
     struct linear shared_gate; /* [1, hidden]: sigma of it is the weight of the block's own MLP;

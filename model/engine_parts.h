@@ -34,7 +34,8 @@ struct block_weights {
     struct norm_weights attention_norm, mlp_norm, attention_post_norm, mlp_post_norm, query_norm,
         key_norm, latent_norm, latent_query_norm, side_norm, expert_input_norm, router_norm,
         expert_output_norm, expert_mlp_norm, stream_norm, laurel_norm, gate_cut;
-    struct linear_weights query, kv, output, output_gate, up, gate, down, router, shared_gate;
+    struct linear_weights query, kv, output, output_gate, up, gate, down, router, shared_gate,
+        experts_in, experts_out;
     struct linear_weights convolution_in;
     struct weight *taps, *taps_bias;
     struct linear_weights recurrence_in, recurrence_steps, recurrence_gate, recurrence_out;
@@ -200,8 +201,8 @@ struct engine {
     struct buffer *mean; /* mean gradient of several passes [B n, E], for attributions */
     struct buffer *mass; /* for attention by distance: [B, H, n] */
     struct buffer *slots, *expert_a,
-        *expert_b; /* with experts: [B S, d], [B S, m of an expert], the same */
-    struct buffer *scaled; /* with experts whose inputs are scaled: [B S, d] */
+        *expert_b; /* with experts: [B S, width they read], [B S, m of an expert], the same */
+    struct buffer *scaled; /* with experts whose inputs are scaled: [B S, width they read] */
     struct buffer *d_logits, *d_weights; /* [B queries, experts], [B queries, chosen] */
     struct buffer *d_branch; /* with experts apart: [B queries, d] */
     struct buffer *fresh; /* with carry: [B outputs, widest kv] keys and values of the positions
@@ -516,6 +517,8 @@ void cut_reverse(struct engine *g, int l, struct rows rows);
 extern const struct routing shared_routing; /* of the shared expert's gate: sigma of one logit */
 /* The width of the block's own MLP; 0: none. */
 int mlp_width(const struct block *b);
+/* The width of the rows that the block's experts read and write. */
+int expert_reads(const struct decoder *d, const struct block *b);
 /* Total rows of each segment for the block's experts. */
 size_t expert_slots(const struct shape *s, int l);
 /* Bytes on the host for experts. */
@@ -523,7 +526,7 @@ double experts_host(const struct shape *s);
 int experts_open(struct engine *g, struct error *e) MUST_USE;
 void experts_close(struct engine *g);
 /* From g->y [B queries, d]: choice, weights and the activation's input; and the shared expert's
- * gate. */
+ * gate. In a latent space this, experts_join and experts_reverse overwrite g->t. */
 int experts_forward(struct engine *g, int l, int batch, struct error *e) MUST_USE;
 /* The same for experts apart, from s->mid; g->y and g->t are overwritten. */
 int experts_apart_forward(struct engine *g, int l, int batch, struct error *e) MUST_USE;

@@ -207,12 +207,14 @@ int mixture_settings(struct mixture *m, const struct expert_layout *o, struct de
                      struct error *e)
 {
     struct config *c = d->config;
-    long count, chosen, width;
+    long count, chosen, width, latent = 0;
     *m = (struct mixture){.layout = o};
     if (read_count(&count, o, d, e) || read_chosen(&chosen, o, count, d, e) ||
-        config_int(c, o->width ? o->width : "intermediate_size", 1, 1 << 24, &width, e))
+        config_int(c, o->width ? o->width : "intermediate_size", 1, 1 << 24, &width, e) ||
+        (o->latent && config_int_or(c, o->latent, 1, 1 << 20, 0, &latent, e)))
         return -1;
     m->width = (int)width;
+    m->latent = latent > 0, m->reads = latent ? (int)latent : d->hidden;
     m->routing = (struct routing){.experts = (int)count,
                                   .chosen = (int)chosen,
                                   .scoring = o->scoring,
@@ -253,14 +255,14 @@ static int read_apart(struct experts *x, const struct mixture *m, const struct d
                       const char *stem, struct error *e)
 {
     const struct expert_layout *o = m->layout;
-    size_t hidden = (size_t)d->hidden, width = (size_t)m->width;
+    size_t reads = (size_t)m->reads, width = (size_t)m->width;
     for (int i = 0; i < x->routing.experts; i++) {
         struct expert *out = &x->expert[i];
-        if ((!o->ungated && family_linear(&out->gate, d, width, hidden, 0, e, "%s.%s.%d.%s", stem,
+        if ((!o->ungated && family_linear(&out->gate, d, width, reads, 0, e, "%s.%s.%d.%s", stem,
                                           o->parent, i, o->gate)) ||
-            family_linear(&out->up, d, width, hidden, 0, e, "%s.%s.%d.%s", stem, o->parent, i,
+            family_linear(&out->up, d, width, reads, 0, e, "%s.%s.%d.%s", stem, o->parent, i,
                           o->up) ||
-            family_linear(&out->down, d, hidden, width, 0, e, "%s.%s.%d.%s", stem, o->parent, i,
+            family_linear(&out->down, d, reads, width, 0, e, "%s.%s.%d.%s", stem, o->parent, i,
                           o->down))
             return -1;
     }
@@ -271,12 +273,12 @@ static int read_below(struct experts *x, const struct mixture *m, const struct d
                       const char *stem, struct error *e)
 {
     const struct expert_layout *o = m->layout;
-    size_t hidden = (size_t)d->hidden, width = (size_t)m->width,
+    size_t reads = (size_t)m->reads, width = (size_t)m->width,
            all = (size_t)x->routing.experts * width;
     view gate, up, down;
-    if (family_matrix(&gate, d, all, hidden, e, "%s.%s.%s", stem, o->parent, o->gate) ||
-        family_matrix(&up, d, all, hidden, e, "%s.%s.%s", stem, o->parent, o->up) ||
-        family_matrix(&down, d, all, hidden, e, "%s.%s.%s", stem, o->parent, o->down))
+    if (family_matrix(&gate, d, all, reads, e, "%s.%s.%s", stem, o->parent, o->gate) ||
+        family_matrix(&up, d, all, reads, e, "%s.%s.%s", stem, o->parent, o->up) ||
+        family_matrix(&down, d, all, reads, e, "%s.%s.%s", stem, o->parent, o->down))
         return -1;
     for (size_t i = 0; i < (size_t)x->routing.experts; i++) {
         x->expert[i].gate.weight = view_rows(gate, i * width, width);
@@ -324,7 +326,7 @@ static int read_one(struct linear *out, const struct stacks *s, size_t i, size_t
 
 static int read_down(struct expert *out, const struct stacks *s, size_t i, const char *name)
 {
-    if (read_one(&out->down, s, i, (size_t)s->d->hidden, (size_t)s->m->width, name))
+    if (read_one(&out->down, s, i, (size_t)s->m->reads, (size_t)s->m->width, name))
         return -1;
     if (s->m->layout->biased)
         out->down_bias.weight = view_as_row(out->down.bias);
@@ -340,7 +342,7 @@ static int read_stacked(struct experts *x, const struct mixture *m, const struct
     for (int i = 0; i < x->routing.experts; i++) {
         struct expert *out = &x->expert[i];
         struct linear both = {0};
-        if (read_one(&both, &s, (size_t)i, o->ungated ? width : 2 * width, (size_t)d->hidden,
+        if (read_one(&both, &s, (size_t)i, o->ungated ? width : 2 * width, (size_t)m->reads,
                      o->gate_up[which]) ||
             read_down(out, &s, (size_t)i, o->stacked_down[which]))
             return -1;
@@ -369,11 +371,11 @@ static int read_gguf(struct experts *x, const struct mixture *m, const struct de
                      const char *stem, struct error *e)
 {
     const struct stacks s = {m, d, stem, ".weight", ".bias", 0, e};
-    size_t hidden = (size_t)d->hidden, width = (size_t)m->width;
+    size_t reads = (size_t)m->reads, width = (size_t)m->width;
     for (int i = 0; i < x->routing.experts; i++) {
         struct expert *out = &x->expert[i];
-        if (read_one(&out->gate, &s, (size_t)i, width, hidden, gguf_gate) ||
-            read_one(&out->up, &s, (size_t)i, width, hidden, gguf_up) ||
+        if (read_one(&out->gate, &s, (size_t)i, width, reads, gguf_gate) ||
+            read_one(&out->up, &s, (size_t)i, width, reads, gguf_up) ||
             read_down(out, &s, (size_t)i, gguf_down))
             return -1;
     }
@@ -409,6 +411,20 @@ static int read_shared(struct block *b, const struct mixture *m, const struct de
     return o->shared_gated ? family_linear(&b->experts.shared_gate, d, 1, hidden, 0, e,
                                            "%s.%s_gate", stem, shared)
                            : 0;
+}
+
+static int read_latent(struct experts *x, const struct mixture *m, const struct decoder *d,
+                       const char *stem, struct error *e)
+{
+    const struct expert_layout *o = m->layout;
+    size_t hidden = (size_t)d->hidden, reads = (size_t)m->reads;
+    if (!m->latent)
+        return 0;
+    return family_linear(&x->in, d, reads, hidden, m->shared_biased, e, "%s.%s", stem, o->in) ||
+                   family_linear(&x->out, d, hidden, reads, m->shared_biased, e, "%s.%s", stem,
+                                 o->out)
+               ? -1
+               : 0;
 }
 
 /* A vector, or a matrix of one row. */
@@ -447,7 +463,7 @@ int mixture_read(struct block *b, const struct mixture *m, const struct decoder 
         (correction && !m->uncorrected &&
          !(o->correction_optional && !family_has(d, "%s.%s", stem, correction)) &&
          read_correction(&x->correction, count, d, stem, correction, e)) ||
-        read_shared(b, m, d, stem, e))
+        read_latent(x, m, d, stem, e) || read_shared(b, m, d, stem, e))
         return -1;
     if (family_has(d, "%s.%s.weight", stem, gguf_gate))
         return read_gguf(x, m, d, stem, e);

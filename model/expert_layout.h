@@ -27,6 +27,8 @@ struct expert_layout {
     int listed; /* 1: mlp_layer_types */
     const char *with; /* a list of the layers with experts, which wins over `step`; NULL: none */
     int scales_input; /* 1: weights of the chosen multiply their inputs */
+    const char *latent; /* the width of the rows that experts read and write, if not the model's;
+                           NULL: no such key */
     enum scoring scoring; /* SCORING_SPARSEMIXER: two, with router_jitter_noise for nearness */
     int by_groups; /* 1: n_group and topk_group */
     int groups_absent, chosen_groups_absent; /* their defaults; 0: 1 */
@@ -41,6 +43,7 @@ struct expert_layout {
                        has no effect, they are not */
     /* tensors */
     const char *router, *other_router;
+    const char *in, *out; /* to and from rows of the width `latent`, with biases as the MLP's */
     const char *correction, *other_correction; /* the whole names; correction NULL: none */
     const char *corrected; /* key, by default 1: 0 leaves the correction out; NULL: none */
     int correction_optional; /* 1: it may be absent */
@@ -59,8 +62,9 @@ struct mixture {
     const struct expert_layout *layout;
     struct routing routing;
     int width, shared_width, first_dense, step, last;
+    int latent, reads; /* 1: with `in` and `out`; the width of the rows that experts read */
     int uncorrected; /* 1: the correction is left out */
-    int shared_biased; /* 1: the shared expert's matrices have biases */
+    int shared_biased; /* 1: the shared expert's matrices, in and out have biases */
     json_t *dense, *with,
         *kinds; /* layers without experts, layers with, or each layer's kind; NULL: none */
 };

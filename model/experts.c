@@ -21,6 +21,11 @@ int mlp_width(const struct block *b)
     return b->up.weight.data ? (int)(b->up.weight.groups * b->up.weight.rows) : 0;
 }
 
+int expert_reads(const struct decoder *d, const struct block *b)
+{
+    return b->experts.in.weight.data ? (int)b->experts.in.weight.rows : d->hidden;
+}
+
 size_t expert_slots(const struct shape *s, int l)
 {
     const struct routing *routing = &s->d->blocks[l].experts.routing;
@@ -194,6 +199,8 @@ int experts_forward(struct engine *g, int l, int batch, struct error *e)
     struct layer *s = &g->layers[l];
     struct rows rows = {batch, g->shape.queries[l]};
     size_t slots = (size_t)batch * expert_slots(&g->shape, l);
+    const int reads = expert_reads(g->d, &g->d->blocks[l]);
+    const struct buffer *rows_read = w->experts_in.weight ? g->t : g->y;
     struct buffer *from = x->scales_input ? g->scaled : g->slots;
     const struct product products[] = {{OF(up), s->expert_up, from, 0, 0},
                                        {OF(gate), s->expert_gate, from, 0, 0}};
@@ -205,11 +212,13 @@ int experts_forward(struct engine *g, int l, int batch, struct error *e)
         k->linear(k, s->logits, g->y, w->router.weight, w->router.bias, rows, 0);
     k->route(k, s->choice, s->weights, s->logits, w->correction, &x->routing, rows);
     sort_rows(g, l, batch);
-    k->gather(k, from, g->y, s->order, slots, x->routing.chosen, g->d->hidden);
+    if (w->experts_in.weight)
+        k->linear(k, g->t, g->y, w->experts_in.weight, w->experts_in.bias, rows, 0);
+    k->gather(k, from, rows_read, s->order, slots, x->routing.chosen, reads);
     if (x->scales_input) { /* in the order of the rows, and back */
         const struct rows slot_rows = {batch, (int)expert_slots(&g->shape, l)};
-        k->combine(k, g->slots, g->scaled, s->place, s->weights, slot_rows, 1, g->d->hidden, 0);
-        k->gather(k, g->scaled, g->slots, s->order, slots, 1, g->d->hidden);
+        k->combine(k, g->slots, g->scaled, s->place, s->weights, slot_rows, 1, reads, 0);
+        k->gather(k, g->scaled, g->slots, s->order, slots, 1, reads);
     }
     return multiply_part(g, l, batch, EXPERT_IN, products, s->expert_gate ? 2 : 1, e);
 }
@@ -219,6 +228,7 @@ int experts_join(struct engine *g, int l, struct buffer *to, int batch, int accu
 {
     struct kernels *k = g->k;
     const struct block *b = &g->d->blocks[l];
+    const struct linear_weights *out = &g->blocks[l].experts_out;
     struct layer *s = &g->layers[l];
     struct rows rows = {batch, g->shape.queries[l]},
                 slots = {batch, (int)expert_slots(&g->shape, l)};
@@ -227,8 +237,11 @@ int experts_join(struct engine *g, int l, struct buffer *to, int batch, int accu
                 b->experts.width);
     if (multiply_part(g, l, batch, EXPERT_OUT, &down, 1, e))
         return -1;
-    k->combine(k, to, g->slots, s->place, b->experts.scales_input ? NULL : s->weights, rows,
-               b->experts.routing.chosen, g->d->hidden, accumulate);
+    k->combine(k, out->weight ? g->t : to, g->slots, s->place,
+               b->experts.scales_input ? NULL : s->weights, rows, b->experts.routing.chosen,
+               expert_reads(g->d, b), accumulate && !out->weight);
+    if (out->weight)
+        k->linear(k, to, g->t, out->weight, out->bias, rows, accumulate);
     return 0;
 }
 
@@ -242,14 +255,19 @@ int experts_reverse(struct engine *g, int l, const struct buffer *dy, int batch,
     struct rows rows = {batch, g->shape.queries[l]},
                 slot_rows = {batch, (int)expert_slots(&g->shape, l)};
     size_t slots = (size_t)batch * (size_t)slot_rows.count;
-    const int biased = b->experts.expert[0].down_bias.weight.data != NULL;
+    const int biased = b->experts.expert[0].down_bias.weight.data != NULL,
+              reads = expert_reads(g->d, b);
+    const struct weight *to_rows = g->blocks[l].experts_in.weight,
+                        *from_sum = g->blocks[l].experts_out.weight;
     struct buffer *dots = g->d_logits; /* of dy and the experts' biases, later replaced by the
                                           derivative of the logits */
     const struct product out[] = {{OF(down), g->expert_a, g->slots, 1, 0},
                                   {OF(down_bias), dots, g->slots, 0, 0}},
                          in[] = {{OF(up), g->slots, g->expert_a, 1, 0},
                                  {OF(gate), g->slots, g->expert_b, 1, 1}};
-    k->gather(k, g->slots, dy, s->order, slots, routing->chosen, g->d->hidden);
+    if (from_sum)
+        k->linear_reverse(k, g->t, dy, from_sum, rows, 0);
+    k->gather(k, g->slots, from_sum ? g->t : dy, s->order, slots, routing->chosen, reads);
     if (multiply_part(g, l, batch, EXPERT_OUT, out, biased ? 2 : 1, e))
         return -1;
     if (!b->experts.scales_input) {
@@ -266,11 +284,13 @@ int experts_reverse(struct engine *g, int l, const struct buffer *dy, int batch,
         return -1;
     if (b->experts.scales_input) { /* by the inputs before, from the norm again */
         k->norm(k, g->t, s->statistics_2, s->mid, &g->blocks[l].mlp_norm.norm, rows, g->d->hidden);
-        k->gather(k, g->scaled, g->t, s->order, slots, routing->chosen, g->d->hidden);
-        k->weigh_reverse(k, g->d_weights, g->slots, g->scaled, s->order, s->weights, slots,
-                         g->d->hidden);
+        k->gather(k, g->scaled, g->t, s->order, slots, routing->chosen, reads);
+        k->weigh_reverse(k, g->d_weights, g->slots, g->scaled, s->order, s->weights, slots, reads);
     }
-    k->combine(k, g->y, g->slots, s->place, NULL, rows, routing->chosen, g->d->hidden, accumulate);
+    k->combine(k, to_rows ? g->t : g->y, g->slots, s->place, NULL, rows, routing->chosen, reads,
+               accumulate && !to_rows);
+    if (to_rows)
+        k->linear_reverse(k, g->y, g->t, to_rows, rows, accumulate);
     k->route_reverse(k, g->d_logits, g->d_weights, s->logits, s->choice, routing, rows);
     if (!b->experts.apart)
         k->linear_reverse(k, g->y, g->d_logits, g->blocks[l].router.weight, rows, 1);

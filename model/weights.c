@@ -66,6 +66,8 @@ static const struct row of_block[] = {
     {VECTOR, BLOCK(sinks, sinks), 0},
     {LINEAR, BLOCK(router, experts.router), 0},
     {LINEAR, BLOCK(shared_gate, experts.shared_gate), 0},
+    {LINEAR, BLOCK(experts_in, experts.in), 0},
+    {LINEAR, BLOCK(experts_out, experts.out), 0},
     {VECTOR, BLOCK(correction, experts.correction), 0},
     {NORM, BLOCK(expert_input_norm, experts.input_norm), 0},
     {NORM, BLOCK(router_norm, experts.router_norm), 0},

@@ -9,14 +9,15 @@
 enum { ZERO_BELOW = -87 };
 
 /* Columns of all matrices of MLP and experts multiplied with one row. */
-static double mlp_columns(const struct block *b)
+static double mlp_columns(const struct decoder *d, const struct block *b)
 {
     const struct experts *x = &b->experts;
     double columns = (b->gate.weight.data ? 3.0 : 2.0) * mlp_width(b) +
                      2.0 * (double)b->laurel.down.weight.rows;
     if (x->routing.experts)
-        columns += x->routing.experts +
-                   (x->expert[0].gate.weight.data ? 3.0 : 2.0) * x->routing.chosen * x->width;
+        columns += x->routing.experts + 2.0 * (double)x->in.weight.rows +
+                   (x->expert[0].gate.weight.data ? 3.0 : 2.0) * x->routing.chosen * x->width *
+                       expert_reads(d, b) / d->hidden;
     return columns;
 }
 
@@ -187,8 +188,8 @@ double work_products(const struct shape *s)
         flops += each * s->keys[l] * key_elements(d, b) +
                  each * s->queries[l] *
                      (query_elements(d, b) +
-                      d->hidden * (block_mixed_width(d, b) + block_gate_width(b) + mlp_columns(b) +
-                                   3.0 * d->side_width));
+                      d->hidden * (block_mixed_width(d, b) + block_gate_width(b) +
+                                   mlp_columns(d, b) + 3.0 * d->side_width));
     }
     return flops;
 }

@@ -42,11 +42,6 @@ static int state_experts(struct decoder *d, const json_t *kinds, struct error *e
         bad |= json_array_append_new(sparse, json_string(here ? "sparse" : "dense"));
     }
     bad |= json_object_set_new(root, "mlp_layer_types", sparse);
-    if (config_get(d->config, "moe_latent_size") && experts)
-        return fail(e,
-                    "%s: moe_latent_size is not supported (expected null: experts that read rows "
-                    "of the model's width)",
-                    config_path(d->config));
     if (!experts)
         bad |= json_object_set_new(root, "n_routed_experts", json_integer(0));
     return bad ? fail_memory(e, 64, "a configuration") : 0;
@@ -114,6 +109,9 @@ static const struct expert_layout experts = {BY_GROUPS,
                                              .shared_width = "moe_shared_expert_intermediate_size",
                                              .shared_absent = 7688,
                                              .shared = "mixer.shared_experts",
+                                             .latent = "moe_latent_size",
+                                             .in = "mixer.fc1_latent_proj",
+                                             .out = "mixer.fc2_latent_proj",
                                              .listed = 1,
                                              .normalised = 1,
                                              .router = "mixer.gate",
@@ -176,6 +174,7 @@ static const char *const harmless[] = {"chunk_size",
                                        "mamba_ssm_cache_dtype",
                                        "max_position_embeddings",
                                        "moe_intermediate_size",
+                                       "moe_latent_size",
                                        "moe_shared_expert_overlap",
                                        "mtp_hybrid_override_pattern",
                                        "mtp_layers_block_type",

@@ -131,7 +131,7 @@ def draw_nemotron_h(d, layers, length):
     d.put(config, "expand", 0.3, 1, 3)
     d.put(config, "time_step_limit", 0.3, [0.0, 0.2])
     d.put(config, "attention_bias", 0.1, True, False)
-    d.put(config, "moe_latent_size", 0.1, None, 5)
+    d.put(config, "moe_latent_size", 0.5, None, 1, 5, 9, 20)
     groups = d.pick(1, 1, 2, 3)
     config["n_routed_experts"] = groups * d.whole(2, 4)
     d.put(config, "n_group", 1.0 if groups > 1 else 0.3, groups)
