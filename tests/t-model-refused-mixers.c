@@ -2,10 +2,13 @@
 #include "tests/changed.h"
 #include "tests/scratch.h"
 
+#include "model/decoder.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -85,14 +88,35 @@ static void test_refused(void **state)
         {"nemotron-h", "layers_block_type", "7", "num_hidden_layers"},
         {"nemotron-h-published", "hybrid_override_pattern", "\"-M*x\"",
          "hybrid_override_pattern, layer 4 is 'x' (expected M, *, - or E)"},
+        {"qwen3-5", "attn_output_gate", "false", "attn_output_gate false is not supported"},
+        {"qwen3-5", "output_gate_type", "\"sigmoid\"",
+         "output_gate_type 'sigmoid' is not supported (expected swish)"},
+        {"olmo-hybrid", "linear_use_gate", "false", "linear_use_gate false is not supported"},
+        {"falcon-h1", "mamba_use_mlp", "false", "mamba_use_mlp false is not supported"},
         {"mamba2", "hidden_act", "\"mish\"", "hidden_act 'mish' is not supported"},
     };
     (void)state;
     check_refused(rows, LENGTH(rows));
 }
 
+/* Where the library and the models' own code differ. */
+static void test_said(void **state)
+{
+    struct error e;
+    (void)state;
+    for (int limited = 0; limited < 2; limited++) {
+        struct decoder *d =
+            decoder_open(changed("nemotron-h", "time_step_min", limited ? "0.25" : "0"), &e);
+        if (!d)
+            fail_msg("%s", e.text);
+        const char *said = strstr(d->notes, "steps of recurrences are at least time_step_min 0.25");
+        assert_int_equal(said != NULL, limited);
+        decoder_close(d);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_said)};
     return cmocka_run_group_tests_name("families", tests, scratch_setup, scratch_teardown);
 }

@@ -76,17 +76,26 @@ static int prepare_nemotron_h(struct decoder *d, struct error *e)
 }
 
 /* The library leaves out two kinds of biases, whatever the file says; without a width of the shared
- * expert it takes that of MLPs. */
+ * expert it takes that of MLPs. Its least step is time_step_min, that of the models' own code
+ * time_step_limit's. */
 static int finish_nemotron_h(struct decoder *d, struct error *e)
 {
-    struct config *c = d->config;
+    double least = 0;
     long shared;
-    return family_only(d, "attention_bias", 0, 0, e) ||
-                   family_only(d, "mamba_proj_bias", 0, 0, e) ||
-                   config_int_or(c, "moe_shared_expert_intermediate_size", 1, 1 << 24, 7688,
-                                 &shared, e)
-               ? -1
-               : finish_delta(d, e);
+    for (int l = 0; l < d->layers; l++)
+        if (block_recurs(&d->blocks[l]))
+            least = d->blocks[l].mixer.recurrence.low;
+    if (least > 0)
+        family_note(d,
+                    "steps of recurrences are at least time_step_min %g, as in transformers (the "
+                    "models' own code goes by time_step_limit)",
+                    least);
+    if (family_only(d, "attention_bias", 0, 0, e) || family_only(d, "mamba_proj_bias", 0, 0, e) ||
+        config_int_or(d->config, "moe_shared_expert_intermediate_size", 1, 1 << 24, 7688, &shared,
+                      e))
+        return -1;
+    skip_mtp(d);
+    return 0;
 }
 
 static const struct recurrence_layout recurrence = {.form = RECURRENCE_MAMBA,
@@ -162,9 +171,10 @@ static const struct layout nemotron_h = {
                 "\"max_position_embeddings\": 4096}",
     .finish = finish_nemotron_h};
 
-/* Keys of the initial weights, of how the library computes, of layers for next tokens, and of
- * experts where no layer has any. */
-static const char *const harmless[] = {"chunk_size",
+/* Keys of the initial weights, of how the library computes, of layers for next tokens, of experts
+ * where no layer has any, and of published files alone. */
+static const char *const harmless[] = {"attention_head_dim",
+                                       "chunk_size",
                                        "expand",
                                        "mamba_chunk_size",
                                        "mamba_dt_init_floor",
@@ -180,18 +190,24 @@ static const char *const harmless[] = {"chunk_size",
                                        "mtp_layers_block_type",
                                        "n_group",
                                        "n_shared_experts",
+                                       "norm_eps",
                                        "norm_topk_prob",
                                        "num_experts_per_tok",
                                        "num_logits_to_keep",
                                        "num_nextn_predict_layers",
+                                       "num_query_groups",
                                        "number_of_conv_states",
                                        "output_router_logits",
+                                       "partial_rotary_factor",
                                        "rescale_prenorm_residual",
                                        "residual_in_fp32",
+                                       "rms_norm_eps",
+                                       "rope_theta",
                                        "routed_scaling_factor",
                                        "time_step_floor",
                                        "time_step_limit",
                                        "time_step_max",
+                                       "time_step_rank",
                                        "topk_group",
                                        "use_mamba_kernels",
                                        NULL};

@@ -37,14 +37,26 @@ static const struct recurrence_layout delta = {DELTA(RECURRENCE_DELTA)};
     .width = "moe_intermediate_size", .shared_width = "shared_expert_intermediate_size", \
     .shared = "mlp.shared_expert", .shared_gated = 1
 
-int finish_delta(struct decoder *d, struct error *e)
+void skip_mtp(struct decoder *d)
 {
-    (void)e;
     for (size_t i = 0; i < tensors_count(d->tensors); i++) {
         struct tensor *t = tensors_at(d->tensors, i);
         if (strncmp(t->name, "mtp.", 4) == 0 && !t->merged)
             t->used = 1;
     }
+}
+
+/* Gates that published files state and the library always has. */
+static int finish_delta(struct decoder *d, struct error *e)
+{
+    const char *gate;
+    if (family_only(d, "attn_output_gate", 1, 1, e) || family_only(d, "linear_use_gate", 1, 1, e) ||
+        config_string_or(d->config, "output_gate_type", "swish", &gate, e))
+        return -1;
+    if (strcmp(gate, "swish") != 0 && strcmp(gate, "silu") != 0)
+        return fail(e, "%s: output_gate_type '%s' is not supported (expected swish)",
+                    config_path(d->config), gate);
+    skip_mtp(d);
     return 0;
 }
 
@@ -262,6 +274,8 @@ static int finish_falcon_h1(struct decoder *d, struct error *e)
                                        "ssm_out_multiplier"};
     enum { EMBEDDING, HEAD, IN, OUT, KEYS, STATE_IN, STATE_OUT, COUNT };
     double by[COUNT], of[5], mlp[2];
+    if (family_only(d, "mamba_use_mlp", 1, 1, e)) /* in published files */
+        return -1;
     for (int i = 0; i < COUNT; i++)
         if (config_real_or(d->config, keys[i], -1e6, 1e6, 1, &by[i], e))
             return -1;
@@ -302,29 +316,50 @@ static const struct layout falcon_h1 = {
                 "\"mamba_d_head\": \"auto\", \"mamba_n_groups\": 1, \"mamba_d_state\": 256, "
                 "\"mamba_d_conv\": 4, \"mamba_expand\": 2}"};
 
-/* Keys of the initial weights, and of how the library computes. */
-static const char *const mamba2_harmless[] = {
-    "chunk_size",       "number_of_conv_states", "rescale_prenorm_residual",
-    "residual_in_fp32", "time_step_floor",       "time_step_max",
-    "time_step_min",    "time_step_rank",        NULL};
+/* Keys of the initial weights, of how the library computes, and of published files alone, which
+ * the library does not read: so in these lists. */
+static const char *const mamba2_harmless[] = {"chunk_size",
+                                              "intermediate_size",
+                                              "norm_before_gate",
+                                              "number_of_conv_states",
+                                              "rescale_prenorm_residual",
+                                              "residual_in_fp32",
+                                              "rms_norm",
+                                              "time_step_floor",
+                                              "time_step_init_scheme",
+                                              "time_step_max",
+                                              "time_step_min",
+                                              "time_step_rank",
+                                              "time_step_scale",
+                                              NULL};
 
-/* Those that have no effect on logits; the last one none in the library. */
 static const char *const bamba_harmless[] = {"mamba_chunk_size",      "num_logits_to_keep",
                                              "number_of_conv_states", "z_loss_coefficient",
-                                             "partial_rotary_factor", NULL};
+                                             "partial_rotary_factor", "attn_rotary_emb",
+                                             "use_mamba_kernels",     NULL};
 static const char *const lists[] = {"attn_layer_indices", NULL};
 
 static const char *const granite_harmless[] = {
     "intermediate_size", /* and the next, without experts */
-    "num_experts_per_tok",  "mamba_chunk_size",     "number_of_conv_states",
-    "output_router_logits", "router_aux_loss_coef", NULL};
+    "num_experts_per_tok",   "init_method",
+    "mamba_chunk_size",      "normalization_function",
+    "number_of_conv_states", "output_router_logits",
+    "router_aux_loss_coef",  NULL};
 static const char *const kinds[] = {"layer_types", "position_embedding_type", NULL};
 
-static const char *const of_routers[] = {"output_router_logits", "router_aux_loss_coef",
-                                         "number_of_conv_states", NULL};
-static const char *const of_delta[] = {"number_of_conv_states", NULL};
-static const char *const some_layers[] = {"mlp_only_layers", "layer_types", NULL};
-static const char *const listed[] = {"layer_types", NULL};
+static const char *const of_qwen[] = {"output_router_logits",  "router_aux_loss_coef",
+                                      "number_of_conv_states", "mamba_ssm_dtype",
+                                      "mtp_num_hidden_layers", "mtp_use_dedicated_embeddings",
+                                      "use_sliding_window",    NULL};
+static const char *const of_qwen_dense[] = {"number_of_conv_states",
+                                            "mamba_ssm_dtype",
+                                            "mlp_only_layers",
+                                            "mtp_num_hidden_layers",
+                                            "mtp_use_dedicated_embeddings",
+                                            NULL};
+static const char *const some_layers[] = {"mlp_only_layers", "layer_types", "output_gate_type",
+                                          NULL};
+static const char *const listed[] = {"layer_types", "output_gate_type", NULL};
 
 /* Of the initial weights, and what may be null. */
 static const char *const of_olmo[] = {"linear_a_log_max",
@@ -346,17 +381,18 @@ static const char *const computed[] = {"num_key_value_heads",
                                        "rope_scaling.rope_theta",
                                        NULL};
 
-static const char *const falcon_h1_harmless[] = {"mamba_chunk_size", "number_of_conv_states",
-                                                 "num_logits_to_keep", NULL};
+static const char *const falcon_h1_harmless[] = {"mamba_chunk_size", "mlp_expansion_factor",
+                                                 "num_logits_to_keep", "number_of_conv_states",
+                                                 NULL};
 static const char *const falcon_h1_null[] = {"num_key_value_heads", "head_dim",
                                              "mamba_d_ssm",         "mlp_multipliers",
                                              "ssm_multipliers",     NULL};
 
 const struct family families_recurrences[] = {
     {ROW(mamba2), .harmless = mamba2_harmless},
-    {ROW(qwen3_next), .harmless = of_routers, .nullable = some_layers},
-    {ROW(qwen3_5_text), .harmless = of_delta, .nullable = listed},
-    {ROW(qwen3_5_moe_text), .harmless = of_routers, .nullable = listed},
+    {ROW(qwen3_next), .harmless = of_qwen, .nullable = some_layers},
+    {ROW(qwen3_5_text), .harmless = of_qwen_dense, .nullable = listed},
+    {ROW(qwen3_5_moe_text), .harmless = of_qwen, .nullable = listed},
     {ROW(bamba), .harmless = bamba_harmless, .nullable = lists},
     {ROW(olmo_hybrid), .harmless = of_olmo, .nullable = computed},
     {ROW(granitemoehybrid), .harmless = granite_harmless, .nullable = kinds},

@@ -52,7 +52,7 @@ int read_sides(struct decoder *d, const char *prefix, double epsilon, int width,
 int skip_next_layers(struct decoder *d, long absent, struct error *e) MUST_USE;
 /* Of those with the delta rule and Nemotron-H: files have layers for the next tokens behind the
  * model's own, below mtp., which the library leaves out. */
-int finish_delta(struct decoder *d, struct error *e) MUST_USE;
+void skip_mtp(struct decoder *d);
 /* The reader of a family that no row can describe: baichuan.c. */
 int read_baichuan(struct decoder *d, struct error *e) MUST_USE;
 

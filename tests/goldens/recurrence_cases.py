@@ -53,7 +53,7 @@ def rewritten(change):
 
 def published_bamba(config):
     """What config.json leaves to defaults: the size of heads, and the half that is rotated, whatever the top level says."""
-    config.update(mamba_d_head="auto", rope_theta=config.pop("rope_parameters")["rope_theta"], partial_rotary_factor=0.25)
+    config.update(mamba_d_head="auto", rope_theta=config.pop("rope_parameters")["rope_theta"], partial_rotary_factor=0.25, attn_rotary_emb=4, use_mamba_kernels=True)
 
 
 def bamba(**changes):
@@ -80,9 +80,11 @@ def patterned(config):
     """As older files have it."""
     letters = {"linear_attention": "M", "full_attention": "*", "mlp": "-", "moe": "E"}
     kinds = config.pop("layers_block_type")
-    config.update(hybrid_override_pattern="".join(letters[kind] for kind in kinds), num_hidden_layers=len(kinds), mamba_n_groups=config.pop("n_groups"), mamba_dt_min=config.pop("time_step_min"))
+    config.update(hybrid_override_pattern="".join(letters[kind] for kind in kinds), num_hidden_layers=len(kinds), mamba_n_groups=config.pop("n_groups"), mamba_dt_min=config.pop("time_step_min"),
+                  attention_head_dim=config["head_dim"], norm_eps=1e-5, rms_norm_eps=1e-5, num_query_groups=2, time_step_rank=256, rope_theta=10000, partial_rotary_factor=1.0)
 
 
+MTP = dict(mamba_ssm_dtype="float32", mtp_num_hidden_layers=1, mtp_use_dedicated_embeddings=False)
 RECURRENCE_CASES = [
     FamilyCase("nemotron-h", "nemotron_h", nemotron_h("linear_attention", "moe", "full_attention", "mlp", use_bias=True, mlp_bias=True, time_step_min=0.4, mamba_hidden_act="gelu", n_routed_experts=6,
                                                       num_experts_per_tok=2, n_group=3, topk_group=2, routed_scaling_factor=1.7, moe_intermediate_size=5, moe_shared_expert_intermediate_size=4),
@@ -97,7 +99,7 @@ RECURRENCE_CASES = [
                "Mamba-2 in the first of two layers, attention with whole heads rotated in the other, 2 of 4 experts beside the MLP, multipliers, biases, clamped steps; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("granitemoehybrid-dense", "granitemoehybrid", {**granite(mamba_conv_bias=False, mamba_n_groups=1, num_key_value_heads=None, tie_word_embeddings=True), "num_local_experts": 0},
                "no experts; no positions; one group, no biases, a tied head; older names of kinds; bf16 weights", length=LONG, segments=1, stored=BF16,
-               rewrite=rewritten(lambda config: config.update(layer_types=["mamba", "attention"]))),
+               rewrite=rewritten(lambda config: config.update(layer_types=["mamba", "attention"], init_method="mup", normalization_function="rmsnorm"))),
     FamilyCase("bamba", "bamba", bamba(head_dim=8, mamba_proj_bias=True, attention_bias=True, mlp_bias=True, time_step_limit=(0.3, 1.2), hidden_act="gelu"),
                "Mamba-2 in the first of two layers, attention with half of each head rotated in the other, biases everywhere, clamped steps; bf16 weights", length=LONG, stored=BF16, rewrite=rewritten(published_bamba)),
     FamilyCase("bamba-plain", "bamba", bamba(num_hidden_layers=3, attn_layer_indices=[0, 7], mamba_n_heads=3, mamba_expand=1, mamba_n_groups=1, mamba_conv_bias=False, mamba_d_conv=4, num_attention_heads=3,
@@ -107,25 +109,30 @@ RECURRENCE_CASES = [
                "the delta rule, two heads to a key; attention whose output is gated, half of each head rotated, biases; 2 of 5 experts beside a shared one; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("qwen3-next-last", "qwen3_next", delta(num_hidden_layers=4, layer_types=None, linear_num_key_heads=3, linear_num_value_heads=3, num_experts=3, num_experts_per_tok=1, norm_topk_prob=False,
                                                       decoder_sparse_step=2, moe_intermediate_size=5, shared_expert_intermediate_size=4, hidden_act="gelu", tie_word_embeddings=True),
-               "attention in the last of four layers, experts in every other; not normalised; tied head; bf16 weights", length=LONG, segments=1, stored=BF16),
+               "attention in the last of four layers, experts in every other; not normalised; tied head; bf16 weights", length=LONG, segments=1, stored=BF16,
+               rewrite=rewritten(lambda config: config.update(use_sliding_window=False))),
     FamilyCase("qwen3-5", "qwen3_5_text", delta(linear_num_key_heads=4, linear_key_head_dim=5, linear_value_head_dim=6),
-               "its parts in matrices of their own; an MLP in every layer; bf16 weights", length=LONG, segments=1, stored=BF16),
+               "its parts in matrices of their own; an MLP in every layer; keys of published files; bf16 weights", length=LONG, segments=1, stored=BF16,
+               rewrite=rewritten(lambda config: config.update(attn_output_gate=True, output_gate_type="swish", mlp_only_layers=[], **MTP))),
     FamilyCase("qwen3-5-moe", "qwen3_5_moe_text", without("intermediate_size", delta(num_experts=4, num_experts_per_tok=3, moe_intermediate_size=5, shared_expert_intermediate_size=6)),
-               "3 of 4 experts beside a shared one in every layer; bf16 weights", length=LONG, segments=1, stored=BF16),
+               "3 of 4 experts beside a shared one in every layer; keys of published files; bf16 weights", length=LONG, segments=1, stored=BF16,
+               rewrite=rewritten(lambda config: config.update(attn_output_gate=True, **MTP))),
     FamilyCase("olmo-hybrid", "olmo_hybrid", olmo(attention_bias=True),
                "the delta rule with steps up to 2, two heads to a key, each part with matrices of its own, norms before the branches; attention with norms after them, turned, biases; bf16 weights",
                length=LONG, stored=BF16),
     FamilyCase("olmo-hybrid-unturned", "olmo_hybrid", olmo(layer_types=None, linear_num_key_heads=None, linear_num_value_heads=None, linear_key_head_dim=None, linear_value_head_dim=None,
                                                            num_key_value_heads=None, linear_allow_neg_eigval=False, hidden_act="gelu", rope_parameters=rope(theta=None), tie_word_embeddings=True),
-               "no positions, steps up to 1, sizes left to the defaults, names as in memory, a tied head; bf16 weights", length=LONG, segments=1, stored=BF16, stacked=True),
+               "no positions, steps up to 1, sizes left to the defaults, names as in memory, a tied head; bf16 weights", length=LONG, segments=1, stored=BF16, stacked=True,
+               rewrite=rewritten(lambda config: config.update(linear_use_gate=True))),
     FamilyCase("falcon-h1", "falcon_h1", falcon_h1(mamba_proj_bias=True, projectors_bias=True, attention_bias=True, mlp_bias=True, mamba_rms_norm=True, time_step_limit=(0.3, 1.2)),
                "attention beside Mamba-2 in every layer, every factor, norms of 2 groups before the gate, clamped steps, biases; bf16 weights", length=LONG, segments=1, stored=BF16),
     FamilyCase("falcon-h1-after", "falcon_h1", falcon_h1(mamba_rms_norm=True, mamba_norm_before_gate=False, mamba_conv_bias=False, hidden_act="gelu", tie_word_embeddings=True, num_hidden_layers=1),
                "norms after the gate, a tied head; bf16 weights", length=LONG, segments=1, stored=BF16),
     FamilyCase("falcon-h1-plain", "falcon_h1", without("ssm_multipliers", without("mlp_multipliers", falcon_h1(mamba_d_ssm=None, mamba_d_head="auto", mamba_n_groups=1, num_key_value_heads=4))),
-               "no norm of the output, the width by mamba_expand; bf16 weights", length=LONG, segments=1, stored=BF16),
+               "no norm of the output, the width by mamba_expand; bf16 weights", length=LONG, segments=1, stored=BF16,
+               rewrite=rewritten(lambda config: config.update(mamba_use_mlp=True, mlp_expansion_factor=8))),
     FamilyCase("mamba2", "mamba2", mamba2(use_bias=True, time_step_limit=(0.3, 1.2), hidden_act="gelu"),
                "norms of 2 groups behind the gate, clamped steps, biases of all projections; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("mamba2-published", "mamba2", mamba2(num_heads=3, head_dim=8, n_groups=1, use_conv_bias=False, conv_kernel=4, state_size=4, tie_word_embeddings=True, num_hidden_layers=3),
-               "one group, no biases, a tied head; the limit as bare Infinity; bf16 weights", length=LONG, stored=BF16, rewrite=rewritten(lambda config: config.update(time_step_limit=[0.0, float("inf")]))),
+               "one group, no biases, a tied head; the limit as bare Infinity; bf16 weights", length=LONG, stored=BF16, rewrite=rewritten(lambda config: config.update(time_step_limit=[0.0, float("inf")], intermediate_size=24, norm_before_gate=True, rms_norm=True, time_step_init_scheme="random", time_step_scale=1.0))),
 ]
