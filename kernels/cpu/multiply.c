@@ -5,6 +5,7 @@
  * order of sums, at nearly float's speed. Where bf16 instructions are faster (dispatch.c) the
  * vector kernels multiply with them; oneDNN 2.6 does too, but takes longer because it packs both
  * operands (doc/performance.md). */
+#include "kernels/cpu/vector/denormals.h"
 #include "kernels/cpu/state.h"
 
 #include <dnnl.h>
@@ -18,8 +19,13 @@ static dnnl_status_t multiply(float *c, size_t ldc, const float *a, size_t lda, 
                               size_t ldb, int transposed, size_t m, size_t n, size_t depth,
                               float beta)
 {
-    return dnnl_sgemm('N', transposed ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)depth,
-                      1.0f, a, (dnnl_dim_t)lda, b, (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
+    unsigned mode = denormals_off();
+    dnnl_status_t status = dnnl_sgemm('N', transposed ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n,
+                                      (dnnl_dim_t)depth, 1.0f, a, (dnnl_dim_t)lda, b,
+                                      (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
+
+    denormals_restore(mode);
+    return status;
 }
 
 /* oneDNN generates the code of its products when they are first used, and writes to address 0 if it

@@ -7,6 +7,8 @@
 #ifndef REACH_KERNELS_CPU_VECTOR_H
 #define REACH_KERNELS_CPU_VECTOR_H
 
+#include "kernels/cpu/vector/denormals.h"
+
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,8 +16,6 @@
 
 #if VECTOR_WIDTH > 4
 #include <immintrin.h>
-#elif defined(__SSE__)
-#include <xmmintrin.h>
 #endif
 
 #define INLINE static inline __attribute__((always_inline, unused))
@@ -350,28 +350,6 @@ INLINE double v_sum_double(v_double x)
     for (int i = 0; i < WIDTH / 2; i++)
         sum += x[i];
     return sum;
-}
-
-/* Sets flush-to-zero, because products of probabilities or decays near 0 would be denormal, and
- * slow. Returns the previous mode. */
-INLINE unsigned denormals_off(void)
-{
-#if defined(__SSE__)
-    unsigned mode = _mm_getcsr();
-    _mm_setcsr(mode | 0x8040);
-    return mode;
-#else
-    return 0;
-#endif
-}
-
-INLINE void denormals_restore(unsigned mode)
-{
-#if defined(__SSE__)
-    _mm_setcsr(mode);
-#else
-    (void)mode;
-#endif
 }
 
 #endif
