@@ -5,6 +5,7 @@
 #include "io/checkpoint/hub.h"
 #include "io/system/file.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -201,18 +202,28 @@ char *model_find(const char *model, struct progress *p, struct error *e)
     return path;
 }
 
-/* The folder of DIR=FACTOR, and the factor; of DIR that, and 1. NULL: out of memory. */
-static char *split_factor(const char *text, double *factor)
+/* The folder of DIR=FACTOR, and the factor; of DIR that, and 1. What exists under its whole name
+ * has no factor. NULL: an error. */
+static char *split_factor(const char *text, double *factor, struct error *e)
 {
-    const char *equals = strrchr(text, '=');
-    char *end;
+    const char *equals = access(text, F_OK) == 0 ? NULL : strrchr(text, '=');
+    char *name = strndup(text, equals ? (size_t)(equals - text) : strlen(text)), *end;
 
-    *factor = equals && equals > text && equals[1] ? strtod(equals + 1, &end) : NAN;
-    if (!isfinite(*factor) || *end) {
-        *factor = 1;
-        equals = text + strlen(text);
+    *factor = 1;
+    if (!name) {
+        fail_memory(e, strlen(text), "an adapter's name");
+        return NULL;
     }
-    return strndup(text, (size_t)(equals - text));
+    if (!equals)
+        return name;
+    errno = 0;
+    *factor = strtod(equals + 1, &end);
+    if (end > equals + 1 && !*end && isfinite(*factor) && errno == 0)
+        return name;
+    fail(e, "--adapter %s: \"%s\" is no factor (expected a finite number after DIR=)", text,
+         equals + 1);
+    free(name);
+    return NULL;
 }
 
 int adapters_find(struct adapter_list *out, const struct text_list *adapters, struct progress *p,
@@ -223,11 +234,9 @@ int adapters_find(struct adapter_list *out, const struct text_list *adapters, st
         return fail_memory(e, sizeof *out->part, "adapters");
     for (int i = 0; i < adapters->count; i++) {
         struct adapter_part *part = &out->part[i];
-        char *name = split_factor(adapters->item[i], &part->factor);
+        char *name = split_factor(adapters->item[i], &part->factor, e);
 
         part->folder = name ? folder_find(name, p, e) : NULL;
-        if (!name)
-            fail_memory(e, 100, "an adapter's name");
         free(name);
         if (!part->folder)
             return -1;

@@ -204,6 +204,28 @@ static void several(void **state)
            "use_dora is not supported with a factor or another adapter");
 }
 
+/* A folder whose name ends in a number, as sweeps have it, is no folder with a factor. */
+static void names_with_equals_signs(void **state)
+{
+    struct result a, b;
+
+    (void)state;
+    assert_int_equal(mkdir(at("sweep"), 0777), 0);
+    assert_int_equal(symlink("../" ADAPTER, at("sweep/r=16")), 0);
+    assert_int_equal(symlink("../goldens/adapters/llama-bin", at("sweep/r")), 0);
+    succeed("erf " BASE TOKENS "--adapter sweep/r=16 -o sixteen");
+    a = read_result("tuned");
+    b = read_result("sixteen");
+    assert_string_equal(a.models[0].digest, b.models[0].digest);
+    result_free(&b);
+    result_free(&a);
+    succeed("info " BASE " --adapter sweep/r=16=0.5");
+    expect("info " BASE " --adapter sweep/r=nan", 1, "\"nan\" is no factor");
+    expect("info " BASE " --adapter sweep/r=1e-400", 1, "\"1e-400\" is no factor");
+    expect("info " BASE " --adapter sweep/r=half", 1, "\"half\" is no factor");
+    expect("info " BASE " --adapter sweep/r=", 1, "\"\" is no factor");
+}
+
 static void by_name(void **state)
 {
     struct outcome o = reach("erf " BASE TOKENS "--adapter me/tuned -o by-name");
@@ -247,6 +269,7 @@ int main(void)
         cmocka_unit_test(resuming_and_merging),
         cmocka_unit_test(converted),
         cmocka_unit_test(several),
+        cmocka_unit_test(names_with_equals_signs),
         cmocka_unit_test(by_name),
         cmocka_unit_test(what_does_not_go_is_refused),
     };
