@@ -88,7 +88,7 @@ static size_t first_part(const char *text, const struct script *s)
     if (text_width(text) <= room_of(s))
         return 0;
     for (const char *p = text; (p = strstr(p, ", ")); p++)
-        if (!part || text_width_of(text, (size_t)(p - text)) <= room_of(s))
+        if (!part || text_width_to(text, p) <= room_of(s))
             part = (size_t)(p - text) + 1;
     return part;
 }

@@ -49,9 +49,9 @@ static size_t part_of_word(const char *text, size_t length, double width)
 {
     size_t part = 0;
 
-    if (LARGER * text_width_of(text, length) <= width)
+    if (LARGER * text_width_to(text, text + length) <= width)
         return 0;
-    for (size_t i = 1; i < length && LARGER * text_width_of(text, i) <= width; i++)
+    for (size_t i = 1; i < length && LARGER * text_width_to(text, text + i) <= width; i++)
         if (strchr("(,=_-/+*", text[i - 1]) && text[i] != ' ')
             part = i;
     return part;

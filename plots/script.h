@@ -40,9 +40,10 @@ void script_text_long(struct script *s, const char *name, size_t number, const c
 /* Characters (not bytes) of a cut label, and their width in units in the standard font. */
 size_t script_characters(const struct script *s, const char *label);
 double script_width(const struct script *s, const char *label);
-/* The same for a whole text, and for its first `limit` characters. */
+/* The same for a whole text, for its first `limit` characters, and for those before `end`. */
 double text_width(const char *text);
 double text_width_of(const char *text, size_t limit);
+double text_width_to(const char *text, const char *end);
 
 /* ---- colours ---- */
 

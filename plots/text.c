@@ -91,6 +91,15 @@ double text_width_of(const char *text, size_t limit)
     return width / 100 * TEXT;
 }
 
+double text_width_to(const char *text, const char *end)
+{
+    size_t characters = 0;
+
+    for (const char *p = text; p < end; p++)
+        characters += (*p & 0xc0) != 0x80;
+    return text_width_of(text, characters);
+}
+
 double text_width(const char *text)
 {
     return text_width_of(text, strlen(text));
