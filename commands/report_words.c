@@ -354,14 +354,16 @@ static int put_decays(FILE *f, const struct result *r, const struct result_model
 {
     const struct result_attention *a = &m->attention;
     double *tokens = calloc(a->layers * a->recurrence_heads + 1, sizeof *tokens);
-    size_t count = 0;
+    size_t count = 0, kept = 0;
     char epsilon[32];
 
     if (!tokens)
         return -1;
     result_epsilon(epsilon, r->main_threshold);
     for (size_t k = 0; k < a->layers * a->recurrence_heads; k++)
-        if (a->log_decay[k] <= 0)
+        if (a->log_decay[k] == 0)
+            kept++;
+        else if (a->log_decay[k] < 0)
             tokens[count++] = decay_tokens(strtod(epsilon, NULL), a->log_decay[k]);
     qsort(tokens, count, sizeof *tokens, order_numbers);
     if (count) {
@@ -369,8 +371,11 @@ static int put_decays(FILE *f, const struct result *r, const struct result_model
         html_text(f, m->name);
         fprintf(f,
                 ": by the mean of its log decays, the state of a recurrence falls to %s over %.0f "
-                "to %.0f tokens, that of the median head over %.0f.</p>\n",
+                "to %.0f tokens, that of the median head over %.0f.",
                 epsilon, tokens[0], tokens[count - 1], tokens[(count - 1) / 2]);
+        if (kept)
+            fprintf(f, " %zu more heads do not decay.", kept);
+        fputs("</p>\n", f);
     }
     free(tokens);
     return 0;

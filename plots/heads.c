@@ -38,6 +38,25 @@ static double decay_of(const struct result *r, const struct result_model *m, siz
     return isfinite(tokens) ? tokens : 0;
 }
 
+static int attends(const struct result *r, const struct result_model *m, size_t layer)
+{
+    size_t most = 0;
+
+    for (size_t head = 0; head < m->attention.heads; head++)
+        most |= row_of(r, m, layer, head)->erf;
+    return most > 0;
+}
+
+/* What the map shows of a head: its attention's field, in a layer without attention its decay; 0:
+ * nothing. */
+static double field_of(const struct result *r, const struct result_model *m, size_t layer,
+                       size_t head)
+{
+    if (!attends(r, m, layer))
+        return decay_of(r, m, layer, head);
+    return head < m->attention.heads ? (double)row_of(r, m, layer, head)->erf : 0;
+}
+
 /* Columns of a model's panel. */
 static size_t heads_of(const struct result_model *m)
 {
@@ -46,14 +65,17 @@ static size_t heads_of(const struct result_model *m)
     return a->heads > a->recurrence_heads ? a->heads : a->recurrence_heads;
 }
 
-/* 1 if it has recurrences. */
-static int recurs(const struct result *r)
+/* 1 if decays are drawn: in the map only of layers without attention. */
+static int shows_decays(const struct heads_figure *u)
 {
-    size_t heads = 0;
+    const struct result *r = u->result;
 
     for (size_t i = 0; i < r->model_count; i++)
-        heads += r->models[i].attention.recurrence_heads;
-    return heads > 0;
+        for (size_t l = 0; l < r->models[i].attention.layers; l++)
+            if (r->models[i].attention.recurrence_heads &&
+                !(u->is_map && attends(r, &r->models[i], l)))
+                return 1;
+    return 0;
 }
 
 /* As many panels side by side as make the picture about square; they share their axes if the models
@@ -205,12 +227,9 @@ static void write_map(struct script *s, const struct layout *l, const struct hea
     fprintf(f, "$map%zu << EOD\n", i + 1);
     for (size_t layer = 0; layer < layers; layer++)
         for (size_t head = 0; head < heads; head++) {
-            double field = head < m->attention.heads
-                               ? (double)row_of(u->result, m, layer, head)->erf
-                               : 0;
+            double field = field_of(u->result, m, layer, head);
             const char *behind = head + 1 < heads ? " " : "\n";
 
-            field = field > 0 ? field : decay_of(u->result, m, layer, head);
             if (field > 0)
                 fprintf(f, "%.6g%s", field, behind);
             else
@@ -255,9 +274,10 @@ static int write_heads(struct script *s, const void *figure, struct error *e)
                  : "Window that holds more than 1 \xe2\x88\x92 %s of a head's attention "
                    "(points) and of the first L \xe2\x88\x92 1 terms of exp(bias) (bars)",
              epsilon);
-    if (recurs(r))
+    if (shows_decays(u))
         snprintf(title + strlen(title), sizeof title - strlen(title),
-                 u->is_map ? "; of a recurrence, tokens over which its state falls to %s"
+                 u->is_map ? "; of layers without attention, tokens over which a recurrence's "
+                             "state falls to %s"
                            : "; triangles: tokens over which a recurrence's state falls to %s",
                  epsilon);
     for (size_t i = 0; rc == 0 && i < r->model_count; i++)
@@ -274,9 +294,9 @@ static int write_heads(struct script *s, const void *figure, struct error *e)
         layout_panel(&l, s, i);
         if (i == 0)
             layout_scale(&l, s, l.columns - 1,
-                         !u->is_map  ? "\"layer, from left to right\""
-                         : recurs(r) ? "\"tokens\""
-                                     : "\"attention field (tokens)\"");
+                         !u->is_map        ? "\"layer, from left to right\""
+                         : shows_decays(u) ? "\"tokens\""
+                                           : "\"attention field (tokens)\"");
         if (i % l.columns == 0)
             layout_ylabel(&l, s, i, u->is_map ? "\"layer\"" : "\"tokens\"");
         struct axis x = axis_linear('x', 0.5, (double)heads_of(&r->models[i]) + 0.5, l.across);
@@ -300,28 +320,47 @@ static void extend(struct heads_figure *u, double tokens)
         u->low = fmin(u->low, tokens), u->high = fmax(u->high, tokens);
 }
 
-static int draw(const struct figure_place *to, const struct result *r, int is_map, struct error *e)
+static void extend_by_layer(struct heads_figure *u, const struct result_model *m, size_t layer)
 {
-    struct heads_figure figure = {r, INFINITY, 0, 1, is_map};
+    const struct result *r = u->result;
+
+    for (size_t head = 0; head < heads_of(m); head++)
+        if (u->is_map) {
+            extend(u, field_of(r, m, layer, head));
+        } else {
+            extend(u, decay_of(r, m, layer, head));
+            if (head < m->attention.heads) {
+                extend(u, (double)row_of(r, m, layer, head)->erf);
+                extend(u, (double)row_of(r, m, layer, head)->trf_length);
+            }
+        }
+}
+
+static struct heads_figure figure_of(const struct result *r, int is_map)
+{
+    struct heads_figure u = {r, INFINITY, 0, 1, is_map};
 
     for (size_t i = 0; i < r->model_count; i++) {
-        const struct result_attention *a = &r->models[i].attention;
+        int layers = (int)r->models[i].attention.layers;
 
-        figure.layers = (int)a->layers > figure.layers ? (int)a->layers : figure.layers;
-        for (size_t h = 0; h < a->layers * a->heads; h++) {
-            const struct attention_row *row = row_of(r, &r->models[i], 0,
-                                                     h); /* heads of all layers are consecutive */
-
-            extend(&figure, (double)row->erf);
-            extend(&figure, is_map ? 0 : (double)row->trf_length);
-        }
-        for (size_t h = 0; h < a->layers * a->recurrence_heads; h++)
-            extend(&figure,
-                   decay_of(r, &r->models[i], h / a->recurrence_heads, h % a->recurrence_heads));
+        u.layers = layers > u.layers ? layers : u.layers;
+        for (int l = 0; l < layers; l++)
+            extend_by_layer(&u, &r->models[i], (size_t)l);
     }
-    if (!isfinite(figure.low))
-        return fail(e, "%s: no attention to draw", to->folder);
-    return script_make(to, write_heads, &figure, e);
+    return u;
+}
+
+static int draw(const struct figure_place *to, const struct result *r, int is_map, struct error *e)
+{
+    struct heads_figure u = figure_of(r, is_map);
+
+    return isfinite(u.low) ? script_make(to, write_heads, &u, e)
+                           : fail(e, "%s: no attention to draw", to->folder);
+}
+
+int figure_has_attention(const struct result *r)
+{
+    return isfinite(figure_of(r, 0).low);
 }
 
 int figure_attention(const struct figure_place *to, const struct result *r, struct error *e)

@@ -24,5 +24,7 @@ int figure_attention(const struct figure_place *to, const struct result *r,
 
 /* The attention ERF of every head as a heat map of layers and heads, one panel per model. */
 int figure_heads(const struct figure_place *to, const struct result *r, struct error *e) MUST_USE;
+/* 1 if a head has a field to draw; no head of a model of convolutions alone has. */
+int figure_has_attention(const struct result *r);
 
 #endif

@@ -166,10 +166,39 @@ static void reports_and_figures(void **state)
     assert_has("page.html", "tokens over which states of recurrences");
     succeed("plot whole/attention.csv --figure attention,heads -o drawn");
     assert_has("drawn/attention.gp", "$states1 using 1:2:3 with points pt 9");
-    assert_has("drawn/heads.gp", "of a recurrence, tokens over which its state falls to 0.01");
+    assert_has("drawn/heads.gp", "; of layers without attention,");
     succeed("plot mamba2 --figure attention,heads -o alone"); /* no attention at all */
     assert_has("alone/attention.gp", "$states1 using");
     succeed("report mamba2 -o alone.html");
+}
+
+/* The maps' cells: of attention beside recurrences its fields alone, and their scale. A model of
+ * convolutions alone has nothing to draw. */
+static void only_attention_is_in_its_layers(void **state)
+{
+    double low, high, most = 0;
+    char *script, *range;
+    struct csv_table t;
+
+    (void)state;
+    measure("falcon-h1", "-o beside");
+    succeed("plot beside --figure heads -o map");
+    t = read_table(at("beside/attention.csv"));
+    for (size_t r = 0; r < t.rows; r++)
+        if (strcmp(cell(&t, r, "mixer"), "recurrence") != 0 && number(&t, r, "epsilon") == 0.01)
+            most = fmax(most, number(&t, r, "attention_erf"));
+    csv_table_free(&t);
+    script = slurp(at("map/heads.gp"), NULL);
+    range = strstr(script, "set cbrange [");
+    assert_non_null(range);
+    assert_int_equal(sscanf(range, "set cbrange [%lf:%lf]", &low, &high), 2);
+    if (high != most && high != 2 * low)
+        fail_msg("the scale ends at %g, the widest field is %g", high, most);
+    free(script);
+    measure("lfm2-short", "-o convolutions");
+    assert_int_equal(access(at("convolutions/attention.gp"), F_OK), -1);
+    measure("lfm2-short", "-o convolutions --resume");
+    expect("plot convolutions --figure attention", 1, "attention");
 }
 
 /* Tables of before mixers were named. */
@@ -202,9 +231,13 @@ static int make_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recurrences_have_decays), cmocka_unit_test(tables_name_mixers),
-        cmocka_unit_test(prints_tokens),           cmocka_unit_test(shards_make_the_whole),
-        cmocka_unit_test(reports_and_figures),     cmocka_unit_test(older_tables_are_read),
+        cmocka_unit_test(recurrences_have_decays),
+        cmocka_unit_test(tables_name_mixers),
+        cmocka_unit_test(prints_tokens),
+        cmocka_unit_test(shards_make_the_whole),
+        cmocka_unit_test(reports_and_figures),
+        cmocka_unit_test(older_tables_are_read),
+        cmocka_unit_test(only_attention_is_in_its_layers),
     };
 
     return cmocka_run_group_tests(tests, make_inputs, program_close);

@@ -148,6 +148,11 @@ static int is_there(const void *result)
     return r->models[0].attention.rows != NULL;
 }
 
+static int is_drawn(const void *result)
+{
+    return is_there(result) && figure_has_attention(result);
+}
+
 const struct measurement attention_measurement = {
     .kind = JOURNAL_ATTENTION,
     .room = room,
@@ -157,5 +162,5 @@ const struct measurement attention_measurement = {
     .measure = measure,
     .reduce = reduce,
     .file = {.is_wanted = is_there, .layout = &attention_csv, .rows = attention_rows},
-    .figure = {"attention", is_there, figure_attention},
+    .figure = {"attention", is_drawn, figure_attention},
 };

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LARGEST = 1 << 14, CELLS_MOST = 1 << 20 }; /* layer and head; all heads */
+enum { LARGEST = 1 << 14, CELLS_MOST = 1 << 16 }; /* layer and head; all heads */
 
 struct row {
     struct plot_row at;
