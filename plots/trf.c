@@ -17,14 +17,14 @@ static size_t first_alone(const struct trf_curve *c, size_t k)
     return k;
 }
 
-char *trf_curve_label(const char *formula, const char *layers, const char *head)
+char *trf_curve_label(const char *formula, const char *layers, const char *head, int alone)
 {
     int mean = strcmp(head, "mean") == 0, all = strcmp(head, "all") == 0;
     char *label;
 
     return asprintf(&label, "%s%s%s%s%s", formula, *layers ? ", " : "", layers,
                     all    ? ""
-                    : mean ? ", all (mean)"
+                    : mean ? alone ? "" : ", all (mean)"
                            : ", head ",
                     all || mean ? "" : head) < 0
                ? NULL

@@ -27,9 +27,9 @@ struct trf_curves {
     double epsilon;
 };
 
-/* "alibi, layer 2, head 8" of its parts; "all (mean)" of the head "mean", nothing of "all". NULL:
- * out of memory. Caller frees. */
-char *trf_curve_label(const char *formula, const char *layers, const char *head);
+/* "alibi, layer 2, head 8" of its parts; "all (mean)" of the head "mean" unless it is alone of its
+ * formula, nothing of "all". NULL: out of memory. Caller frees. */
+char *trf_curve_label(const char *formula, const char *layers, const char *head, int alone);
 
 /* Two panels on logarithmic axes: the weights f, and the share beyond the most recent tokens, with
  * every TRF(epsilon) marked. Heads of one encoding are in one scale of colours, and their mean is a

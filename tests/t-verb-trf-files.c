@@ -260,8 +260,12 @@ static char *drawing(const char *name)
 
 static void plot_draws_weights_again(void **state)
 {
-    static const char *const lines[] = {"alibi", "alibi windows slopes", "-ln(1+t) --length 90",
-                                        "t-4*floor(t/4)==0?-t/8:-inf", "-t/L --length 20,40"};
+    static const char *const lines[] = {"alibi",
+                                        "alibi windows slopes",
+                                        "-ln(1+t) --length 90",
+                                        "t-4*floor(t/4)==0?-t/8:-inf",
+                                        "-t/L --length 20,40",
+                                        "alibi alibi"};
     char *script, *again;
 
     (void)state;
@@ -286,6 +290,12 @@ static void plot_draws_weights_again(void **state)
     assert_non_null(strstr(script, "width_mm = 85\nheight_mm = 70\n"));
     assert_non_null(strstr(script, "'first'"));
     assert_null(strstr(script, "$curve2"));
+    free(script);
+    expect("trf alibi slopes -o drawn --force --format tikz", 0, NULL);
+    expect("plot drawn --figure trf -o again --force --format tikz --only alibi --label alibi=A", 0,
+           NULL);
+    script = drawing("again/trf.gp");
+    assert_non_null(strstr(script, "'A'"));
     free(script);
     remove(at("drawn/weights.csv")); /* as older releases leave a folder */
     expect("plot drawn --figure trf -o again --force", 1,

@@ -20,7 +20,7 @@ static const struct plot_column column[] = {
     PLOT_LINE_NUMBER(row, epsilon, 0, 0),
     PLOT_LINE(row, verdict),
     PLOT_LINE(row, field),
-    PLOT_NUMBER(row, tokens, 1, 1),
+    PLOT_WHOLE(row, tokens, 1, 0x1p63),
     PLOT_NUMBER(row, weight, 0, 0),
     PLOT_NUMBER(row, beyond, 0, NAN),
     PLOT_NUMBER(row, trf, 0, 0),
@@ -28,12 +28,29 @@ static const struct plot_column column[] = {
 static const struct plot_columns columns =
     PLOT_COLUMNS(REPORT_WEIGHTS, "weights.csv of `reach trf`", column, row, NULL);
 
-/* The curve of rows [count], which are of one line. */
+/* The row behind the curve of this one: that of another line, or of another argument of the same
+ * name, whose tokens begin anew. */
+static size_t end_of_curve(const struct row *rows, size_t first, size_t count)
+{
+    size_t last = first + 1;
+
+    while (last < count && !rows[last].at.begins && rows[last].tokens != rows[first].tokens)
+        last++;
+    return last;
+}
+
+/* 1 if no single heads of the mean kernel in this row are beside its curve. */
+static int is_alone(const struct row *row, const struct row *beside)
+{
+    return strcmp(beside->formula, row->formula) != 0 || strcmp(beside->head, row->head) == 0;
+}
+
+/* The curve of rows [count]. */
 static int add_curve(struct plot_run *r, struct trf_curve *out, const struct row *rows,
-                     size_t count, struct error *e)
+                     size_t count, int alone, struct error *e)
 {
     double *tokens = plot_new(r, count, 3 * sizeof *tokens, e);
-    char *label = tokens ? trf_curve_label(rows->formula, rows->layers, rows->head) : NULL;
+    char *label = tokens ? trf_curve_label(rows->formula, rows->layers, rows->head, alone) : NULL;
 
     if (!tokens)
         return -1;
@@ -73,15 +90,17 @@ int plot_weights(struct plot_run *r, const struct figure_place *to, struct error
     if (!curve)
         return -1;
     for (size_t first = 0, last; first < count; first = last) {
-        for (last = first + 1; last < count && !rows[last].at.begins;)
-            last++;
+        last = end_of_curve(rows, first, count);
         if (rows[first].epsilon != rows->epsilon)
             return fail(e,
                         "%s: row %zu has the epsilon %g, others have %g (expected tables of one "
                         "epsilon)",
                         rows[first].at.from->path, rows[first].at.number, rows[first].epsilon,
                         rows->epsilon);
-        if (add_curve(r, &curve[curves++], &rows[first], last - first, e) != 0)
+        if (add_curve(r, &curve[curves++], &rows[first], last - first,
+                      (first == 0 || is_alone(&rows[first], &rows[first - 1])) &&
+                          (last == count || is_alone(&rows[first], &rows[last])),
+                      e) != 0)
             return -1;
     }
     curve = plot_pick(r, to->stem, curve, sizeof *curve, &curves, e);

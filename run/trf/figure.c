@@ -6,6 +6,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* 1 if the curves beside curve i are of other arguments. */
+static int is_alone(const struct trf_run *r, int i)
+{
+    int argument = r->curves[i].head->argument;
+
+    return (i == 0 || r->curves[i - 1].head->argument != argument) &&
+           (i + 1 == r->curve_count || r->curves[i + 1].head->argument != argument);
+}
+
 int trf_write_figure(const struct trf_run *r, const char *const *comments, struct error *e)
 {
     const struct trf_options *o = r->options;
@@ -19,12 +28,12 @@ int trf_write_figure(const struct trf_run *r, const char *const *comments, struc
         const struct kernel_curve *c = &r->curves[i];
         const struct formula_argument *a = &r->arguments[c->head->argument];
         const char *head = kernel_curve_head(texts[i].head, c);
-        char layers[64];
+        char layers[128];
 
         bias_layers_text(layers, sizeof layers, &a->set, c->head->bias);
         trf_count_text(texts[i].field, &c->value->count);
         curves[i] =
-            (struct trf_curve){.label = trf_curve_label(a->label, layers, head),
+            (struct trf_curve){.label = trf_curve_label(a->label, layers, head, is_alone(r, i)),
                                .head = c->head->head,
                                .verdict = series_verdict_name(c->value->verdict),
                                .field_text = isnan(c->value->count.log10_lo) ? "" : texts[i].field,
