@@ -49,7 +49,7 @@ $(BUILD)/tests/wrong-%.so: tests/wrong_library/%.c
 # the programs that names in ONLY stand for: t-verb-erf, verb-erf, or the folder model or model/
 named    = $(or $(wildcard tests/$(1).c tests/t-$(1).c),\
   $(wildcard tests/t-$(subst /,-,$(1:/=))-*.c),\
-  $(error ONLY: there is no test $(1) (expected a program of tests/t-*.c, or a folder)))
+  $(error ONLY, WITHOUT: there is no test $(1) (expected a program of tests/t-*.c, or a folder)))
 ONLY    ?=
 WITHOUT ?=
 CHOSEN  := $(filter-out $(foreach o,$(WITHOUT),$(patsubst %.c,$(BUILD)/%,$(call named,$(o)))),\
