@@ -370,6 +370,8 @@ static void bars_of_attention_are_named(void **state)
     assert_has("barred/attention.gp",
                "and of the first L \xe2\x88\x92 1 terms of exp(bias) (bars)");
     assert_lacks("barred/attention.gp", "TRF");
+    script_only("plot bars -o barred-170 --width 170mm"); /* the first blank that fits, not "(" */
+    assert_has("barred-170/attention.gp", "(points) and of the first L \xe2\x88\x92 1 terms of'");
 }
 
 /* Of a formula's heads that differ the mean kernel is drawn, by which they are ranked. */

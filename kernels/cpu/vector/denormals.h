@@ -6,8 +6,8 @@
 #include <xmmintrin.h>
 #endif
 
-/* They do from now on in this thread: products with probabilities, decays and gradients near 0 would
- * be several times slower. Returns the previous mode. */
+/* They do from now on in this thread: products with probabilities, decays and gradients near 0
+ * would be several times slower. Returns the previous mode. */
 static inline unsigned denormals_off(void)
 {
 #if defined(__SSE__)
