@@ -84,9 +84,11 @@ static void test_goldens(void **state)
     unsigned char *text = scratch_read(GOLDENS "text.bin", &size),
                   *ranks = scratch_read(GOLDENS "ranks.tiktoken", &ranks_size),
                   *kimi = scratch_read(GOLDENS "kimi.json", &settings_size);
-    char params[64], config[96], settings[8192];
+    char params[64], config[96], converted[96], settings[8192];
     snprintf(params, sizeof params, "{\"dim\": 64, \"vocab_size\": %d}", RANKS + 256);
     snprintf(config, sizeof config, "{\"model_type\": \"llama\", \"vocab_size\": %d}", RANKS + 256);
+    snprintf(converted, sizeof converted, "{\"model_type\": \"llama_meta\", \"vocab_size\": %d}",
+             RANKS + 256);
     snprintf(settings, sizeof settings, "%.*s", (int)settings_size, (const char *)kimi);
     const struct {
         const char *ids, *name, *beside, *text;
@@ -94,6 +96,7 @@ static void test_goldens(void **state)
     } cases[] = {
         {"llama3", "tokenizer.model", "params.json", params, RANKS, 1},
         {"llama3", "tokenizer.model", "config.json", config, RANKS, 1},
+        {"llama3", "tokenizer.model", "config.json", converted, RANKS, 1},
         {"kimi", "tiktoken.model", "tokenizer_config.json", settings, RANKS, 0},
         {"qwen", "qwen.tiktoken", NULL, NULL, -1, 0},
         {"qwen", "qwen.tiktoken", "tokenizer_config.json",

@@ -110,7 +110,7 @@ static void take_type(json_t *settings, const struct source *config, int is_meta
                                                      config->size, &none)
                                 : NULL,
            *size = member(root, "vocab_size");
-    const char *type = is_meta ? "llama" : json_string_value(member(root, "model_type")),
+    const char *type = is_meta ? "llama_meta" : json_string_value(member(root, "model_type")),
                *own = json_string_value(member(root, "tokenizer_class")),
                *name = json_string_value(member(settings, "tokenizer_class"));
     if (!name && (name = own ? own : type ? class_of_type(type) : NULL))

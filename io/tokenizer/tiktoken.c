@@ -175,7 +175,7 @@ static const struct known_class *find_class(const char *path, const json_t *sett
     for (size_t i = 0; name && i < sizeof classes / sizeof *classes; i++)
         if (classes[i].name && strcmp(classes[i].name, name) == 0)
             return &classes[i];
-    if (!name && type && strcmp(type, "llama") == 0)
+    if (!name && type && (strcmp(type, "llama") == 0 || strcmp(type, "llama_meta") == 0))
         return &classes[0];
     fail(e,
          "is a vocabulary of tiktoken, which does not say how text is split, and %s%.60s%s "
