@@ -264,6 +264,10 @@ struct kernels {
     struct buffer *(*create)(struct kernels *k, enum buffer_role role, size_t count,
                              struct error *e);
     void (*destroy)(struct kernels *k, struct buffer *b); /* NULL is allowed */
+    /* Makes `view` another name for the elements of b from the at-th on, until it is aimed
+     * elsewhere. It was created for no elements, with the role of b, and is destroyed without them.
+     * NULL: a set that cannot. */
+    void (*aim)(struct kernels *k, struct buffer *view, const struct buffer *b, size_t at);
     /* Host to buffer and back. ROLE_INDEX buffers take write_index and read_index only. write, read
      * and read_index synchronize; write_index has taken the values when it returns. */
     void (*write)(struct kernels *k, struct buffer *b, size_t at, const double *values,

@@ -39,11 +39,12 @@ struct buffer *kernels_buffer(struct kernels *k, enum buffer_role role, size_t c
         return NULL;
     }
     b = calloc(1, sizeof *b);
-    if (!b || !(b->data = allocate(bytes))) {
+    if (!b || !(b->owned = allocate(bytes))) {
         free(b);
         fail_memory(e, (double)bytes, "a buffer");
         return NULL;
     }
+    b->data = b->owned;
     b->count = count;
     b->role = role;
     return b;

@@ -14,6 +14,7 @@
  */
 struct buffer {
     void *data;
+    void *owned; /* freed with the buffer: data, unless aimed at another's */
     size_t count;
     enum buffer_role role;
 };

@@ -15,6 +15,7 @@ enum {
     TILE_ROWS = 1024,
     TILE_COLUMNS = 384,
     TILE_AREA = TILE_ROWS * TILE_COLUMNS,
+    LONG_ROWS = 4 * TILE_ROWS,
     FEW_ROWS = 8,
     FEW_COLUMNS = 128,
     FEW_DEPTH = 4096,
@@ -26,7 +27,8 @@ static size_t divide_up(size_t a, size_t b)
     return (a + b - 1) / b;
 }
 
-/* How a product [count, columns] of a segment is divided. */
+/* How a product [count, columns] of a segment is divided: evenly, or if it is long where that of
+ * its first rows alone would be. */
 struct tiling {
     size_t rows, row_tiles; /* rows of a tile, tiles a segment */
     size_t columns;
@@ -35,7 +37,7 @@ struct tiling {
 static struct tiling tiling_of(size_t count)
 {
     struct tiling t = {.row_tiles = divide_up(count, TILE_ROWS)};
-    t.rows = divide_up(divide_up(count, t.row_tiles), 8) * 8;
+    t.rows = count > LONG_ROWS ? TILE_ROWS : divide_up(divide_up(count, t.row_tiles), 8) * 8;
     t.row_tiles = divide_up(count, t.rows);
     t.columns = t.rows >= TILE_ROWS
                     ? TILE_COLUMNS

@@ -23,8 +23,14 @@ static void destroy(struct kernels *k, struct buffer *b)
     (void)k;
     if (!b)
         return;
-    free(b->data);
+    free(b->owned);
     free(b);
+}
+
+static void aim(struct kernels *k, struct buffer *view, const struct buffer *b, size_t at)
+{
+    view->data = (char *)b->data + at * k->role_size[b->role];
+    view->count = b->count - at;
 }
 
 static void write(struct kernels *k, struct buffer *b, size_t at, const double *values,
@@ -74,6 +80,7 @@ void fill_memory(struct kernels *k)
 {
     k->create = create;
     k->destroy = destroy;
+    k->aim = aim;
     k->write = write;
     k->read = read;
     k->write_index = write_index;
