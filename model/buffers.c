@@ -48,13 +48,16 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
            gated = 0; /* most elements of any MLP; of any that needs two in reverse */
     size_t slots = 0, slots_size = 0, scaled = 0, logits = 0, weights = 0,
            apart = 0; /* of experts */
-    size_t z_size = 0, recurring = 0, mixed = 0, gates = 0, key_statistics = 0; /* of recurrences */
+    size_t z_size = 0, recurring = 0, mixed = 0, gates = 0, steps = 0, borders = 0,
+           key_statistics = 0; /* of recurrences */
+    size_t rows_at_once = narrow ? inputs : outputs; /* the most of any */
     size_t queries = 0, laurel = 0, low = 0, cut = 0; /* the most of any; with these kinds */
     size_t inner = hidden, widest, rank = 0, shared = 0, own_width = 0; /* the last of latents */
     for (int l = 0; l < d->layers; l++) {
         const struct block *b = &d->blocks[l];
         const struct experts *x = &b->experts;
-        size_t here = (size_t)s->queries[l], own = here * (size_t)mlp_width(b),
+        const size_t span = (size_t)slices_rows(s, l); /* of whole segments unless it has slices */
+        size_t here = (size_t)slices_queries(s, l), own = here * (size_t)mlp_width(b),
                rows_of_experts = expert_slots(s, l), reads = (size_t)expert_reads(d, b);
         const size_t q_width = block_attends(b) ? (size_t)block_q_width(d, b) : 0,
                      kept_width = (size_t)block_kept_width(d, b);
@@ -75,6 +78,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         const int fewer = s->queries[l] < s->keys[l] || (s->retain && l + 1 == d->layers);
         most(&pruned, b->residual == RESIDUAL_PARALLEL && fewer ? here : 0);
         most(&queries, here);
+        most(&rows_at_once, span);
         most(&laurel, b->laurel.down.weight.data ? here : 0);
         most(&low, b->laurel.down.weight.data ? here * b->laurel.down.weight.rows : 0);
         most(&cut, b->gate_cut.present ? own : 0);
@@ -90,16 +94,18 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         if (!block_recurs(b))
             continue;
         const struct recurrence_view *r = &b->mixer.recurrence;
-        const size_t rows_read = (size_t)s->keys[l],
-                     read = rows_read * (size_t)block_recurrence_width(b),
-                     made = here * (size_t)block_gate_width(b);
-        most(&kv_size, read);
-        most(&z_size, made);
-        most(&recurring, read);
-        most(&mixed, made);
-        most(&mixed, read);
+        const size_t rows_read = (size_t)s->keys[l], width_read = (size_t)block_recurrence_width(b),
+                     width_made = (size_t)block_gate_width(b), slices = (size_t)slices_count(s, l),
+                     border = slices ? (size_t)r->reach - 1 : 0;
+        most(&kv_size, rows_read * width_read);
+        most(&z_size, (size_t)s->queries[l] * width_made);
+        most(&recurring, rows_read * width_read);
+        most(&mixed, here * width_made);
+        most(&mixed, (border + span) * width_read);
+        most(&borders, slices * border * width_read);
         most(&gates, rows_read * 2 * (size_t)r->heads);
-        most(&key_statistics, r->key_norm.present ? rows_read * 4 * (size_t)r->key_heads : 0);
+        most(&steps, span * 2 * (size_t)r->heads);
+        most(&key_statistics, r->key_norm.present ? span * 4 * (size_t)r->key_heads : 0);
     }
     widest = embedding > inner ? embedding : inner;
     const struct row all[] = {
@@ -109,8 +115,8 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(places), ROLE_INDEX, narrow ? inputs : 0, 1, OWN},
         {ENGINE(raw), ROLE_RESIDUAL, normed ? inputs : 0, hidden, OWN},
         {ENGINE(raw_statistics), ROLE_STATISTIC, normed ? inputs : 0, 2, OWN},
-        {ENGINE(y), ROLE_ACTIVATION, inputs, widest, OWN},
-        {ENGINE(t), ROLE_ACTIVATION, inputs > streams ? inputs : streams, inner, OWN},
+        {ENGINE(y), ROLE_ACTIVATION, rows_at_once, widest, OWN},
+        {ENGINE(t), ROLE_ACTIVATION, rows_at_once > streams ? rows_at_once : streams, inner, OWN},
         {ENGINE(latent), ROLE_ACTIVATION, rank ? inputs : 0, rank, OWN},
         {ENGINE(own), ROLE_ACTIVATION, rank ? inputs : 0, own_width, OWN},
         {ENGINE(d_shared), ROLE_ACTIVATION, rank && reverse ? inputs : 0, shared, OWN},
@@ -130,9 +136,10 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(dz), ROLE_ACTIVATION, reverse ? z_size : 0, 1, OWN},
         {ENGINE(qkv), ROLE_ACTIVATION, recurring, 1, OWN},
         {ENGINE(mixed), ROLE_ACTIVATION, mixed, 1, OWN},
+        {ENGINE(borders), ROLE_ACTIVATION, borders, 1, OWN},
         {ENGINE(gates), ROLE_RESIDUAL, gates, 1, OWN},
         {ENGINE(d_gates), ROLE_RESIDUAL, reverse ? gates : 0, 1, OWN},
-        {ENGINE(d_steps), ROLE_RESIDUAL, reverse ? gates : 0, 1, OWN},
+        {ENGINE(d_steps), ROLE_RESIDUAL, reverse ? steps : 0, 1, OWN},
         {ENGINE(key_statistics), ROLE_STATISTIC, key_statistics, 1, OWN},
         {ENGINE(start), ROLE_ACTIVATION, side ? inputs : 0, hidden, OWN},
         {ENGINE(d_start), ROLE_RESIDUAL, side && reverse ? inputs : 0, hidden, OWN},
@@ -209,9 +216,9 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
                  query_rank = latent_query_rank(b);
     const struct experts *x = &b->experts;
     const size_t streams = (size_t)d->streams.count, row = (size_t)stream_width(d);
-    const size_t inputs = (size_t)s->keys[l], keys = block ? inputs : 0,
+    const size_t inputs = (size_t)s->keys[l], keys = block ? (size_t)slices_rows(s, l) : 0,
                  mixed = block_mixes(b) ? keys : 0, own_keys = b->source || !kv_width ? 0 : keys,
-                 queries = block ? (size_t)s->queries[l] : 0,
+                 queries = block ? (size_t)slices_queries(s, l) : 0,
                  carried = block ? (size_t)shape_carry(s, l) : 0,
                  fed = block_has_mlp(b) ? queries : 0, attending = block_attends(b) ? queries : 0,
                  slots = block ? expert_slots(s, l) : 0, experts = (size_t)x->routing.experts,
@@ -221,7 +228,8 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
     const size_t gated = b->output_gate.weight.data ? queries : 0, stepping = recurs ? keys : 0,
                  mixing = recurs ? queries : 0, made = (size_t)block_gate_width(b),
                  o_norms = recurs && r->norm.present ? queries : 0,
-                 states = recurs && queries > 1 ? (size_t)r->heads : 0;
+                 recurred = recurs ? (size_t)s->queries[l] : 0,
+                 states = recurred > 1 ? (size_t)r->heads : 0;
     /* latents make these again */
     const int source = block && shape_is_source(d, l);
     const enum sharing of_q = latent_has_query(d) ? ALL : KEPT, of_kv = latent_has(d) ? ALL
@@ -236,7 +244,7 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(x), ROLE_RESIDUAL, inputs, row,
          reverse ? ASIDE : TURNS}, /* only reverse needs all */
         {LAYER(carry), ROLE_ACTIVATION, carried, kv_width, OWN},
-        {LAYER(norms), ROLE_STATISTIC, s->by_layer && l > 0 ? keys : 0, 1, OWN},
+        {LAYER(norms), ROLE_STATISTIC, s->by_layer && l > 0 && block ? inputs : 0, 1, OWN},
         {LAYER(peak), ROLE_STATISTIC, reverse && (!block || !range_passes(b)) ? 1 : 0, 1, OWN},
         {LAYER(statistics_1), ROLE_STATISTIC, mixed, 2, KEPT},
         {LAYER(q), ROLE_ACTIVATION, attending, q_width, of_q},
@@ -247,12 +255,12 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(convolved), ROLE_ACTIVATION, stepping, (size_t)block_recurrence_width(b), KEPT},
         {LAYER(recurred), ROLE_ACTIVATION, mixing, made, KEPT},
         {LAYER(recurrence_z), ROLE_ACTIVATION, mixing, made, KEPT},
-        {LAYER(raw_recurred), ROLE_ACTIVATION, mixing, made, KEPT},
+        {LAYER(raw_recurred), ROLE_ACTIVATION, recurred, made, KEPT},
         {LAYER(steps), ROLE_RESIDUAL, stepping, (size_t)(r->heads * (r->write > 0 ? 2 : 1)), KEPT},
         {LAYER(z), ROLE_ACTIVATION, gated, o_width, KEPT},
         {LAYER(raw_o), ROLE_ACTIVATION, gated, o_width, KEPT},
         {LAYER(o_statistics), ROLE_STATISTIC, o_norms, 2 * (size_t)r->groups, KEPT},
-        {LAYER(states), ROLE_STATISTIC, states * recurrence_states((int)keys),
+        {LAYER(states), ROLE_STATISTIC, states * recurrence_states((int)inputs),
          (size_t)r->key_size * (size_t)r->value_size, KEPT},
         {LAYER(latent), ROLE_ACTIVATION, rank ? keys : 0, rank, KEPT},
         {LAYER(latent_statistics), ROLE_STATISTIC, rank ? keys : 0, 2, KEPT},

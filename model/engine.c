@@ -22,7 +22,7 @@ int engine_fill_places(struct engine *g, struct error *e)
 static int create_activations(struct engine *g, struct error *e)
 {
     size_t host = attribution_host(&g->shape);
-    if (buffers_create(g, e) || aside_open(g, e) || experts_open(g, e) ||
+    if (buffers_create(g, e) || slices_open(g, e) || aside_open(g, e) || experts_open(g, e) ||
         (g->places && engine_fill_places(g, e)) || (g->d->streams.count && streams_open(g, e)))
         return -1;
     if (host && !(g->host = calloc(host, sizeof *g->host)))
@@ -64,6 +64,7 @@ static void close_planned(struct engine *g)
     aside_close(g);
     if (g->shape.keys && g->shape.queries) { /* opened, after the memory below was there */
         buffers_destroy(g);
+        slices_close(g);
         experts_close(g);
         memset(g->layers, 0, (layers + 1) * sizeof *g->layers);
     }

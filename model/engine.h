@@ -89,6 +89,7 @@ struct memory_plan {
     int short_inputs; /* with KEEP_BF16 */
     int disk_layers; /* the first layers, with inputs in gradient.scratch; as few as possible */
     double disk; /* their bytes there */
+    int sliced_layers; /* computed by slices of positions */
     double buffers; /* the part of activations and scratch in the engine's buffers, as created */
     double flops; /* floating-point operations of one segment, forward and, unless `forward`,
                      reverse */
@@ -125,7 +126,7 @@ void engine_close(struct engine *g);
 const struct memory_plan *engine_plan(const struct engine *g);
 /* The plan as one line: "store 12 of 12 layers, weights 0.50 GB, activations 0.76 GB ...". Returns
  * text. */
-enum { MEMORY_PLAN_TEXT = 320 };
+enum { MEMORY_PLAN_TEXT = 384 };
 char *memory_plan_text(char text[MEMORY_PLAN_TEXT], const struct memory_plan *p);
 /* Calls `seen` after each block of later passes, with its part of the work on a batch: those of a
  * gradient, or of scoring, add up to 1, those of an attribution to a little more. NULL: nobody. A

@@ -64,7 +64,25 @@ struct shape {
     int batch, stored_layers;
     int short_inputs; /* inputs of layers are kept for reverse in bf16 */
     int disk_layers; /* those of the first ones on disk */
+    int slices; /* blocks that can be are computed by slices of positions (slices.c) */
     int *keys, *queries; /* [layers + 1], the last of them the rows of the head; [layers] */
+};
+
+/* Whole buffers of a block by slices, of which a slice has a view. */
+enum slice_view {
+    VIEW_X,
+    VIEW_OUT,
+    VIEW_RAW,
+    VIEW_QKV,
+    VIEW_GATES,
+    VIEW_DKV,
+    VIEW_D_GATES,
+    VIEW_DZ,
+    VIEW_DX,
+    VIEW_DY,
+    VIEW_MIXED,
+    VIEW_BORDER,
+    VIEWS
 };
 
 /* A block's activations. B segments. The table in buffers.c says where and when they exist. */
@@ -191,6 +209,8 @@ struct engine {
     /* with recurrences: what they read, and a temporary as wide; gates and their gradients, and
      * those of a and b; statistics of their norm of keys */
     struct buffer *qkv, *mixed, *gates, *d_gates, *d_steps, *key_statistics;
+    struct buffer *borders; /* of slices: the last reach - 1 rows of each that are convolved */
+    struct buffer *views[VIEWS]; /* with slices */
     struct buffer *g[2]; /* gradient of the residual stream, two in turn, as x */
     struct buffer *rounded; /* one of them as read by products, if that type is shorter */
     const struct buffer *rounded_of; /* which */
@@ -274,6 +294,22 @@ int shape_rotates(const struct decoder *d, int l);
 void buffers_bytes(double *kept, double *others, const struct kernels *k, const struct shape *s);
 int buffers_create(struct engine *g, struct error *e) MUST_USE;
 void buffers_destroy(struct engine *g);
+
+/* -- slices.c -- */
+enum { SLICE_ROWS = 4096, SLICE_TILE = 1024 };
+/* The number of slices of block l, each of SLICE_ROWS rows or a little more, that begin at a
+ * multiple of SLICE_TILE; 0: it is computed whole. */
+int slices_count(const struct shape *s, int l);
+/* The most rows of block l that are computed at once: of its input and of its output. */
+int slices_rows(const struct shape *s, int l);
+int slices_queries(const struct shape *s, int l);
+int slices_open(struct engine *g, struct error *e) MUST_USE;
+void slices_close(struct engine *g);
+/* forward_block and reverse_block of a block with slices, for one segment. Before reverse there is
+ * always a forward that keeps what it needs. */
+int slices_forward(struct engine *g, int l, int only_kept, struct error *e) MUST_USE;
+int slices_reverse(struct engine *g, int l, struct buffer **dx, struct buffer **dy,
+                   struct error *e) MUST_USE;
 
 /* -- aside.c -- */
 /* The number of layers, the first ones, whose inputs are stored outside their buffers. */
@@ -416,6 +452,12 @@ struct weight_bytes weights_experts_bytes(double *largest, struct kernels *k,
 /* Embeddings and norms below block 0: fills layer 0's x from g->tokens, with g->input_scale and
  * noise. */
 void forward_embed(struct engine *g, int batch);
+/* y = norm(x), or x if there is no norm; rows of width hidden, y of either role. */
+void forward_norm(struct engine *g, struct buffer *y, struct buffer *statistics,
+                  const struct buffer *x, const struct norm_weights *w, struct rows rows);
+/* Block l after its mixer, from the rows y_last [B queries, d] of its norm that queries are of. */
+int forward_rest(struct engine *g, int l, struct buffer *y_last, int batch, int only_kept,
+                 struct error *e) MUST_USE;
 /* Block l: its x -> kept activations, and the next layer's x unless `only_kept`. */
 int forward_block(struct engine *g, int l, int batch, int only_kept, struct error *e) MUST_USE;
 /* From g->tokens to the last layer's x: embeddings and all blocks, with their weights. */
@@ -436,6 +478,23 @@ void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, in
 /* g->t = gradient of s->recurred -> g->y = that of the norm's output [B keys, d] but for z's part,
  * g->dz; added to it with `accumulate`. */
 void recurrence_reverse(struct engine *g, int l, int batch, int accumulate);
+/* The steps of the two. From g->y: s->convolved and s->steps; `before` more rows for the
+ * convolution are in g->mixed, which is overwritten. */
+void recurrence_project(struct engine *g, int l, int batch, int before);
+/* Of these, g->qkv and g->gates, which the recurrence reads; with a norm of keys, what it read is
+ * in g->mixed. */
+void recurrence_operands(struct engine *g, int l, int batch);
+/* s->raw_recurred and states. */
+void recurrence_recur(struct engine *g, int l, int batch);
+/* s->recurred, by z of y_last. */
+void recurrence_gate(struct engine *g, int l, const struct buffer *y_last, int batch);
+/* g->t = gradient of s->recurred -> that of s->raw_recurred, and that of z in g->dz. */
+void recurrence_gate_reverse(struct engine *g, int l, int batch);
+/* Gradient d_o of s->raw_recurred -> g->dkv, g->d_gates, of what the recurrence reads. */
+void recurrence_recur_reverse(struct engine *g, int l, const struct buffer *d_o, int batch);
+/* These, after recurrence_operands -> g->y as above. g->dkv becomes the gradient of s->convolved,
+ * as which `after` more rows follow in it. */
+void recurrence_project_reverse(struct engine *g, int l, int batch, int after, int accumulate);
 
 /* -- convolution.c -- */
 /* From g->y [B keys, d]: the layer's o. */
@@ -560,6 +619,18 @@ int score_join(struct engine *g, int l, int batch);
 /* -- reverse.c -- */
 /* Head: final norm, log p, gradient with respect to the last block's output into `dx`. */
 void reverse_head(struct engine *g, struct buffer *dx, int batch);
+/* Of a sequential block the part after its mixer: dy, the gradient of its output -> that of the
+ * residual stream after the mixer. Returns that of the mixer's output, dy or dx; NULL: failed. */
+struct buffer *reverse_rest(struct engine *g, int l, struct buffer *dx, struct buffer *dy,
+                            int batch, struct error *e) MUST_USE;
+/* g->t = gradient of s->recurred, from that of the mixer's output. */
+void reverse_recurrence_out(struct engine *g, int l, const struct buffer *dy, int batch);
+/* g->y += the reverse of z = w y, from g->dz. */
+void reverse_output_gate(struct engine *g, int l, const struct weight *w, int batch);
+/* The reverse of a block's input x[l], which a mixer reads through a norm, and whose rows of the
+ * last queries continue in the residual stream: from g->y and *dy into *dx. If these are all of its
+ * rows the two are swapped, and one pass adds. */
+void reverse_input(struct engine *g, int l, struct buffer **dx, struct buffer **dy, int batch);
 /* Block l: gradient of its output `*dy` (destroyed) -> of its input `*dx`; may swap them. */
 int reverse_block(struct engine *g, int l, struct buffer **dx, struct buffer **dy, int batch,
                   struct error *e) MUST_USE;

@@ -1,9 +1,8 @@
 /* Forward: embeddings, blocks. Computes only rows needed for the last output (engine_parts.h). */
 #include "model/engine_parts.h"
 
-/* y = norm(x), or x if there is no norm; rows of width hidden, y of either role. */
-static void normed(struct engine *g, struct buffer *y, struct buffer *statistics, struct buffer *x,
-                   const struct norm_weights *w, struct rows rows)
+void forward_norm(struct engine *g, struct buffer *y, struct buffer *statistics,
+                  const struct buffer *x, const struct norm_weights *w, struct rows rows)
 {
     if (w->present)
         g->k->norm(g->k, y, statistics, x, &w->norm, rows, g->d->hidden);
@@ -270,8 +269,8 @@ static struct buffer *forward_mixing(struct engine *g, int l, struct buffer *x, 
 {
     int keys = g->shape.keys[l], queries = g->shape.queries[l];
     struct buffer *y_last = g->y;
-    normed(g, g->y, g->layers[l].statistics_1, x, &g->blocks[l].attention_norm,
-           (struct rows){batch, keys});
+    forward_norm(g, g->y, g->layers[l].statistics_1, x, &g->blocks[l].attention_norm,
+                 (struct rows){batch, keys});
     if (queries < keys) {
         g->k->tail(g->k, g->t, g->y, batch, queries, keys, g->d->hidden);
         y_last = g->t;
@@ -282,8 +281,8 @@ static struct buffer *forward_mixing(struct engine *g, int l, struct buffer *x, 
     return y_last;
 }
 
-/* Block l without what side_forward adds. */
-static int forward_branches(struct engine *g, int l, int batch, int only_kept, struct error *e)
+int forward_rest(struct engine *g, int l, struct buffer *y_last, int batch, int only_kept,
+                 struct error *e)
 {
     struct kernels *k = g->k;
     const struct decoder *d = g->d;
@@ -295,7 +294,6 @@ static int forward_branches(struct engine *g, int l, int batch, int only_kept, s
         pruned = queries < keys;
     struct rows query_rows = {batch, queries};
 
-    struct buffer *y_last = block_mixes(b) ? forward_mixing(g, l, x, batch) : NULL;
     if (!block_has_mlp(b)) {
         if (!only_kept)
             branch_joins(g, l, out, x, keys, batch);
@@ -319,7 +317,7 @@ static int forward_branches(struct engine *g, int l, int batch, int only_kept, s
     }
     if (w->laurel_down.weight)
         laurel_join(g, l, batch);
-    normed(g, g->y, s->statistics_2, mlp_input, &w->mlp_norm, query_rows);
+    forward_norm(g, g->y, s->statistics_2, mlp_input, &w->mlp_norm, query_rows);
     if (w->up.weight)
         k->linear(k, s->up, g->y, w->up.weight, w->up.bias, query_rows, 0);
     if (w->gate.weight)
@@ -345,10 +343,21 @@ static int forward_branches(struct engine *g, int l, int batch, int only_kept, s
     return forward_mlp(g, l, out, from, batch, e);
 }
 
+/* Block l without what side_forward adds. */
+static int forward_branches(struct engine *g, int l, int batch, int only_kept, struct error *e)
+{
+    struct buffer *y_last = block_mixes(&g->d->blocks[l])
+                                ? forward_mixing(g, l, block_input(g, l), batch)
+                                : NULL;
+    return forward_rest(g, l, y_last, batch, only_kept, e);
+}
+
 int forward_block(struct engine *g, int l, int batch, int only_kept, struct error *e)
 {
     /* the gate of an input besides x reads the block's output, whose buffer is free in reverse */
     int side = g->d->blocks[l].side.gate.weight.data != NULL, streams = g->d->streams.count;
+    if (slices_count(&g->shape, l))
+        return slices_forward(g, l, only_kept, e);
     if (streams)
         streams_predict(g, l, batch);
     if (forward_branches(g, l, batch, only_kept && !side && !streams, e))
@@ -383,7 +392,7 @@ void forward_last(struct engine *g, struct rows rows)
                   *to = g->project_out.weight ? g->y : g->last;
     if (g->d->streams.count)
         streams_join(g, rows);
-    normed(g, to, g->final_statistics, x, &g->final_norm, rows);
+    forward_norm(g, to, g->final_statistics, x, &g->final_norm, rows);
     if (g->project_out.weight)
         g->k->linear(g->k, g->last, g->y, g->project_out.weight, g->project_out.bias, rows, 0);
 }

@@ -78,7 +78,10 @@ static void add_up(struct memory_plan *p, const struct choice *c, double beside)
     buffers_bytes(&kept, &others, c->k, s);
     aside_bytes(&waiting, &p->disk, &passing, c->k, s);
     p->stored_layers = s->stored_layers;
+    p->sliced_layers = 0;
     p->disk_layers = s->disk_layers;
+    for (int l = 0; l < p->layers; l++)
+        p->sliced_layers += slices_count(s, l) > 0;
     p->activations = kept + waiting;
     p->buffers = kept + others;
     p->scratch = others + beside + passing;
@@ -86,9 +89,16 @@ static void add_up(struct memory_plan *p, const struct choice *c, double beside)
     p->total = p->scratch + p->weights + p->activations;
 }
 
+/* 1 if slices may take the place of whole blocks, of which none is stored. */
+static int can_slice(const struct choice *c)
+{
+    const struct shape *s = c->shape;
+    return s->kind == REQUEST_GRADIENT && s->stored_layers == 0 && s->batch == 1 && c->k->aim;
+}
+
 /* Fills the plan for this n and batch with the first that fits: resident and stored, stored, as
- * many stored as possible, and with a folder as few inputs on disk as possible. Returns 0, or -1 if
- * none fits. */
+ * many stored as possible, by slices, and with a folder as few inputs on disk as possible. Returns
+ * 0, or -1 if none fits. */
 static int plan_for(struct memory_plan *p, const struct choice *c, int n, int batch)
 {
     struct shape *s = c->shape;
@@ -97,7 +107,7 @@ static int plan_for(struct memory_plan *p, const struct choice *c, int n, int ba
     shape_rows(s, n);
     s->batch = p->batch = batch;
     s->stored_layers = c->keep == KEEP_RECOMPUTE || c->keep == KEEP_BF16 ? 0 : p->layers;
-    s->disk_layers = 0;
+    s->disk_layers = s->slices = 0;
     double beside = beside_bytes(c);
     p->resident = 1;
     add_up(p, c, beside);
@@ -107,6 +117,10 @@ static int plan_for(struct memory_plan *p, const struct choice *c, int n, int ba
     while (c->keep == KEEP_AUTO && s->stored_layers > 0 && p->total > p->budget) {
         s->stored_layers--; /* the first layers go first: the last ones are small and used soonest
                              */
+        add_up(p, c, beside);
+    }
+    if (p->total > p->budget && can_slice(c)) { /* a little slower */
+        s->slices = 1;
         add_up(p, c, beside);
     }
     while (s->disk_layers < on_disk && p->total > p->budget) {
@@ -311,18 +325,21 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
 
 char *memory_plan_text(char text[MEMORY_PLAN_TEXT], const struct memory_plan *p)
 {
-    char kept[64], held[48], waits[96] = "", total[BYTES_TEXT], weights[BYTES_TEXT],
-                             activations[BYTES_TEXT], scratch[BYTES_TEXT], disk[BYTES_TEXT];
+    char kept[128], held[48], sliced[48] = "", waits[96] = "", total[BYTES_TEXT],
+                              weights[BYTES_TEXT], activations[BYTES_TEXT], scratch[BYTES_TEXT],
+                              disk[BYTES_TEXT];
     const char *unit = p->flops < 1e9 ? "MFLOP" : p->flops < 1e12 ? "GFLOP" : "TFLOP";
+    if (p->sliced_layers)
+        snprintf(sliced, sizeof sliced, " by slices of positions");
     if (p->forward)
         snprintf(kept, sizeof kept, "one layer at a time");
     else if (p->short_inputs)
-        snprintf(kept, sizeof kept, "inputs of layers in bf16, the rest recomputed");
+        snprintf(kept, sizeof kept, "inputs of layers in bf16, the rest recomputed%s", sliced);
     else if (p->stored_layers == p->layers)
         snprintf(kept, sizeof kept, "all layers stored");
     else
-        snprintf(kept, sizeof kept, "%d of %d layers stored, the others recomputed",
-                 p->stored_layers, p->layers);
+        snprintf(kept, sizeof kept, "%d of %d layers stored, the others recomputed%s",
+                 p->stored_layers, p->layers, sliced);
     if (p->disk > 0)
         snprintf(waits, sizeof waits, ", %s on disk for the inputs of %d layers",
                  bytes_text(disk, p->disk), p->disk_layers);

@@ -38,9 +38,25 @@ static struct gating gating_of(const struct engine *g, int l)
                            .write = v->write};
 }
 
-/* g->qkv and g->gates, which the recurrence reads; with a norm of keys, what it read is in
- * g->mixed. */
-static void make_operands(struct engine *g, int l, int batch)
+void recurrence_project(struct engine *g, int l, int batch, int before)
+{
+    struct kernels *k = g->k;
+    const struct block_weights *w = &g->blocks[l];
+    const struct layer *s = &g->layers[l];
+    struct convolution convolution = convolution_of(g, l);
+    int keys = g->shape.keys[l], width = block_recurrence_width(&g->d->blocks[l]);
+    struct rows rows = {batch, keys};
+    struct buffer *to = g->mixed;
+    if (before) {
+        to = g->views[VIEW_MIXED];
+        k->aim(k, to, g->mixed, (size_t)before * (size_t)width);
+    }
+    k->linear(k, to, g->y, w->recurrence_in.weight, w->recurrence_in.bias, rows, 0);
+    k->convolve(k, s->convolved, g->mixed, &convolution, batch, keys, before + keys, width);
+    k->linear(k, s->steps, g->y, w->recurrence_steps.weight, w->recurrence_steps.bias, rows, 0);
+}
+
+void recurrence_operands(struct engine *g, int l, int batch)
 {
     struct kernels *k = g->k;
     const struct block *b = &g->d->blocks[l];
@@ -82,30 +98,30 @@ static void gate_output(struct engine *g, int l, struct rows rows)
     }
 }
 
-void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, int batch)
+void recurrence_recur(struct engine *g, int l, int batch)
 {
-    struct kernels *k = g->k;
-    const struct block *b = &g->d->blocks[l];
-    const struct block_weights *w = &g->blocks[l];
-    struct layer *s = &g->layers[l];
-    struct convolution convolution = convolution_of(g, l);
     struct recurrence recurrence = recurrence_of(g, l);
-    int keys = g->shape.keys[l], queries = g->shape.queries[l];
-    struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
-    k->linear(k, g->mixed, g->y, w->recurrence_in.weight, w->recurrence_in.bias, key_rows, 0);
-    k->convolve(k, s->convolved, g->mixed, &convolution, batch, keys, keys,
-                block_recurrence_width(b));
-    k->linear(k, s->steps, g->y, w->recurrence_steps.weight, w->recurrence_steps.bias, key_rows, 0);
-    k->linear(k, s->recurrence_z, y_last, w->recurrence_gate.weight, w->recurrence_gate.bias,
-              query_rows, 0);
-    make_operands(g, l, batch);
-    k->recur(k, s->raw_recurred, states_of(g, l), g->qkv, g->gates, &recurrence, batch, queries,
-             keys);
-    gate_output(g, l, query_rows);
+    g->k->recur(g->k, g->layers[l].raw_recurred, states_of(g, l), g->qkv, g->gates, &recurrence,
+                batch, g->shape.queries[l], g->shape.keys[l]);
 }
 
-/* g->t = gradient of s->recurred -> that of s->raw_recurred, and that of z in g->dz. */
-static void gate_output_reverse(struct engine *g, int l, struct rows rows)
+void recurrence_gate(struct engine *g, int l, const struct buffer *y_last, int batch)
+{
+    const struct linear_weights *gate = &g->blocks[l].recurrence_gate;
+    struct rows rows = {batch, g->shape.queries[l]};
+    g->k->linear(g->k, g->layers[l].recurrence_z, y_last, gate->weight, gate->bias, rows, 0);
+    gate_output(g, l, rows);
+}
+
+void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, int batch)
+{
+    recurrence_project(g, l, batch, 0);
+    recurrence_operands(g, l, batch);
+    recurrence_recur(g, l, batch);
+    recurrence_gate(g, l, y_last, batch);
+}
+
+void recurrence_gate_reverse(struct engine *g, int l, int batch)
 {
     struct kernels *k = g->k;
     const struct block *b = &g->d->blocks[l];
@@ -113,6 +129,7 @@ static void gate_output_reverse(struct engine *g, int l, struct rows rows)
     const struct norm *norm = &g->blocks[l].recurrence_norm.norm;
     const struct layer *s = &g->layers[l];
     const struct buffer *gated = s->raw_recurred;
+    struct rows rows = {batch, g->shape.queries[l]};
     int width = block_gate_width(b), slice = width / v->groups;
     if (v->gated == GATED_FIRST) {
         k->activate(k, g->mixed, s->raw_recurred, s->recurrence_z, ACTIVATION_SILU, rows, width);
@@ -129,7 +146,14 @@ static void gate_output_reverse(struct engine *g, int l, struct rows rows)
                               v->groups, slice, width);
 }
 
-void recurrence_reverse(struct engine *g, int l, int batch, int accumulate)
+void recurrence_recur_reverse(struct engine *g, int l, const struct buffer *d_o, int batch)
+{
+    struct recurrence recurrence = recurrence_of(g, l);
+    g->k->recur_reverse(g->k, g->dkv, g->d_gates, d_o, states_of(g, l), g->qkv, g->gates,
+                        &recurrence, batch, g->shape.queries[l], g->shape.keys[l]);
+}
+
+void recurrence_project_reverse(struct engine *g, int l, int batch, int after, int accumulate)
 {
     struct kernels *k = g->k;
     const struct block *b = &g->d->blocks[l];
@@ -137,22 +161,25 @@ void recurrence_reverse(struct engine *g, int l, int batch, int accumulate)
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
     struct convolution convolution = convolution_of(g, l);
-    struct recurrence recurrence = recurrence_of(g, l);
     struct gating gating = gating_of(g, l);
-    int keys = g->shape.keys[l], queries = g->shape.queries[l], width = block_recurrence_width(b);
-    struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
-    gate_output_reverse(g, l, query_rows);
-    make_operands(g, l, batch);
-    k->recur_reverse(k, g->dkv, g->d_gates, g->t, states_of(g, l), g->qkv, g->gates, &recurrence,
-                     batch, queries, keys);
+    int keys = g->shape.keys[l], width = block_recurrence_width(b);
+    struct rows rows = {batch, keys};
     if (w->recurrence_key_norm.present)
         k->norm_heads_reverse(k, g->dkv, g->dkv, g->mixed, g->key_statistics,
-                              &w->recurrence_key_norm.norm, key_rows, 2 * v->key_heads, v->key_size,
+                              &w->recurrence_key_norm.norm, rows, 2 * v->key_heads, v->key_size,
                               width);
-    k->activate_reverse(k, g->dkv, NULL, g->dkv, s->convolved, NULL, v->activation, key_rows,
+    k->activate_reverse(k, g->dkv, NULL, g->dkv, s->convolved, NULL, v->activation, rows, width);
+    k->convolve_reverse(k, g->mixed, g->dkv, NULL, &convolution, batch, keys + after, keys + after,
                         width);
-    k->convolve_reverse(k, g->mixed, g->dkv, NULL, &convolution, batch, keys, keys, width);
-    k->linear_reverse(k, g->y, g->mixed, w->recurrence_in.weight, key_rows, accumulate);
-    k->gate_reverse(k, g->d_steps, g->d_gates, s->steps, &gating, key_rows, v->heads);
-    k->linear_reverse(k, g->y, g->d_steps, w->recurrence_steps.weight, key_rows, 1);
+    k->linear_reverse(k, g->y, g->mixed, w->recurrence_in.weight, rows, accumulate);
+    k->gate_reverse(k, g->d_steps, g->d_gates, s->steps, &gating, rows, v->heads);
+    k->linear_reverse(k, g->y, g->d_steps, w->recurrence_steps.weight, rows, 1);
+}
+
+void recurrence_reverse(struct engine *g, int l, int batch, int accumulate)
+{
+    recurrence_gate_reverse(g, l, batch);
+    recurrence_operands(g, l, batch);
+    recurrence_recur_reverse(g, l, g->t, batch);
+    recurrence_project_reverse(g, l, batch, 0, accumulate);
 }

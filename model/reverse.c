@@ -57,11 +57,7 @@ static void normed_reverse(struct engine *g, struct buffer *dx, const struct buf
         k->copy(k, dx, dy, rows, g->d->hidden);
 }
 
-/* The reverse of a block's input x[l], which attention reads through a norm, and whose rows of the
- * last queries continue in the residual stream: from g->y and *dy into *dx. If these are all of its
- * rows the two are swapped, and one pass adds. */
-static void reverse_input(struct engine *g, int l, struct buffer **dx, struct buffer **dy,
-                          int batch)
+void reverse_input(struct engine *g, int l, struct buffer **dx, struct buffer **dy, int batch)
 {
     const struct norm_weights *norm = &g->blocks[l].attention_norm;
     struct layer *s = &g->layers[l];
@@ -76,7 +72,8 @@ static void reverse_input(struct engine *g, int l, struct buffer **dx, struct bu
     }
     normed_reverse(g, *dx, g->y, (struct normed){block_input(g, l), s->statistics_1, norm}, rows, 0,
                    PASS);
-    g->k->tail_reverse(g->k, *dx, *dy, batch, queries, keys, g->d->hidden);
+    if (queries)
+        g->k->tail_reverse(g->k, *dx, *dy, batch, queries, keys, g->d->hidden);
 }
 
 void reverse_head(struct engine *g, struct buffer *dx, int batch)
@@ -239,8 +236,7 @@ static void reverse_attention(struct engine *g, int l, int batch)
     }
 }
 
-/* g->y += the reverse of z = w y, from g->dz. */
-static void reverse_output_gate(struct engine *g, int l, const struct weight *w, int batch)
+void reverse_output_gate(struct engine *g, int l, const struct weight *w, int batch)
 {
     struct kernels *k = g->k;
     int keys = g->shape.keys[l], queries = g->shape.queries[l];
@@ -253,7 +249,14 @@ static void reverse_output_gate(struct engine *g, int l, const struct weight *w,
     k->tail_reverse(k, g->y, g->t, batch, queries, keys, g->d->hidden);
 }
 
-/* The same of any mixer, from dy = gradient of its branch's output. */
+void reverse_recurrence_out(struct engine *g, int l, const struct buffer *dy, int batch)
+{
+    g->k->linear_reverse(g->k, g->t, as_operand(g, dy), g->blocks[l].recurrence_out.weight,
+                         (struct rows){batch, g->shape.queries[l]}, 0);
+}
+
+/* Gradient of the attention norm's output in g->y [B keys, d] by any mixer, from dy = gradient of
+ * its branch's output. */
 static void reverse_mixer(struct engine *g, int l, const struct buffer *dy, int batch)
 {
     struct kernels *k = g->k;
@@ -271,9 +274,46 @@ static void reverse_mixer(struct engine *g, int l, const struct buffer *dy, int 
         reverse_output_gate(g, l, w->output_gate.weight, batch);
     if (!block_recurs(b))
         return;
-    k->linear_reverse(k, g->t, as_operand(g, dy), w->recurrence_out.weight, rows, 0);
+    reverse_recurrence_out(g, l, dy, batch);
     recurrence_reverse(g, l, batch, first);
     reverse_output_gate(g, l, w->recurrence_gate.weight, batch);
+}
+
+struct buffer *reverse_rest(struct engine *g, int l, struct buffer *dx, struct buffer *dy,
+                            int batch, struct error *e)
+{
+    struct kernels *k = g->k;
+    const struct block *b = &g->d->blocks[l];
+    const struct block_weights *w = &g->blocks[l];
+    struct layer *s = &g->layers[l];
+    struct rows rows = {batch, g->shape.queries[l]};
+    struct buffer *branch = dy;
+    if (!block_has_mlp(b))
+        return dy;
+    /* dx holds the gradient of a branch before its post norm */
+    if (w->mlp_post_norm.present) {
+        branch = dx;
+        norm_reverse(g, branch, dy, (struct normed){s->mlp_sum, s->statistics_4, &w->mlp_post_norm},
+                     rows, 0, PRODUCT);
+    }
+    if ((b->experts.apart && experts_apart_reverse(g, l, dy, branch, batch, e)) ||
+        reverse_mlp(g, l, branch, rows, e))
+        return NULL;
+    if (b->residual_from_norm)
+        k->add(k, g->y, dy, rows, g->d->hidden);
+    const struct buffer *mid = block_mixes(b) ? s->mid : block_input(g, l);
+    normed_reverse(g, dy, g->y, (struct normed){mid, s->statistics_2, &w->mlp_norm}, rows,
+                   !b->residual_from_norm, w->attention_post_norm.present ? PASS : PRODUCT);
+    if (!block_mixes(b))
+        return dy;
+    if (w->laurel_down.weight)
+        laurel_scale_reverse(g, dy, rows);
+    if (!w->attention_post_norm.present)
+        return dy;
+    norm_reverse(g, dx, dy,
+                 (struct normed){s->attention_sum, s->statistics_3, &w->attention_post_norm}, rows,
+                 0, PRODUCT);
+    return dx;
 }
 
 /* Blocks whose MLP reads the residual stream after attention, s->mid, with or without post norms.
@@ -285,51 +325,22 @@ static int reverse_sequential(struct engine *g, int l, struct buffer **to, struc
     const struct block *b = &g->d->blocks[l];
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
-    int keys = g->shape.keys[l], queries = g->shape.queries[l], hidden = g->d->hidden;
-    struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
-    struct buffer *dx = *to, *dy = *from, *branch = dy;
+    int keys = g->shape.keys[l], queries = g->shape.queries[l];
+    struct buffer *dx = *to, *dy = *from, *branch = reverse_rest(g, l, dx, dy, batch, e);
 
-    if (!block_has_mlp(b)) {
-        reverse_mixer(g, l, dy, batch);
-        reverse_input(g, l, to, from, batch);
-        return 0;
-    }
-    /* dy becomes the gradient of `mid`, the block's input where nothing mixes rows; dx holds that
-     * of a branch before its post norm */
-    if (w->mlp_post_norm.present) {
-        branch = dx;
-        norm_reverse(g, branch, dy, (struct normed){s->mlp_sum, s->statistics_4, &w->mlp_post_norm},
-                     query_rows, 0, PRODUCT);
-    }
-    if ((b->experts.apart && experts_apart_reverse(g, l, dy, branch, batch, e)) ||
-        reverse_mlp(g, l, branch, query_rows, e))
+    if (!branch)
         return -1;
-    if (b->residual_from_norm)
-        k->add(k, g->y, dy, query_rows, hidden);
-    const struct buffer *mid = block_mixes(b) ? s->mid : block_input(g, l);
-    normed_reverse(g, dy, g->y, (struct normed){mid, s->statistics_2, &w->mlp_norm}, query_rows,
-                   !b->residual_from_norm, w->attention_post_norm.present ? PASS : PRODUCT);
     if (!block_mixes(b)) {
         *to = dy, *from = dx;
         return 0;
-    }
-
-    if (w->laurel_down.weight)
-        laurel_scale_reverse(g, dy, query_rows);
-    branch = dy;
-    if (w->attention_post_norm.present) {
-        branch = dx;
-        norm_reverse(g, branch, dy,
-                     (struct normed){s->attention_sum, s->statistics_3, &w->attention_post_norm},
-                     query_rows, 0, PRODUCT);
     }
     reverse_mixer(g, l, branch, batch);
     if (w->laurel_down.weight)
         laurel_reverse(g, l, dx, dy, batch);
     if (b->residual_from_norm) {
-        k->tail_reverse(k, g->y, dy, batch, queries, keys, hidden);
+        k->tail_reverse(k, g->y, dy, batch, queries, keys, g->d->hidden);
         normed_reverse(g, dx, g->y, (struct normed){s->x, s->statistics_1, &w->attention_norm},
-                       key_rows, 0, PRODUCT);
+                       (struct rows){batch, keys}, 0, PRODUCT);
     } else
         reverse_input(g, l, to, from, batch);
     return 0;
@@ -408,6 +419,8 @@ int reverse_block(struct engine *g, int l, struct buffer **dx, struct buffer **d
     }
     if (g->d->streams.count)
         return reverse_streams(g, l, dx, dy, batch, e);
+    if (slices_count(&g->shape, l))
+        return slices_reverse(g, l, dx, dy, e);
     switch (g->d->blocks[l].residual) {
     case RESIDUAL_SEQUENTIAL: return reverse_sequential(g, l, dx, dy, batch, e);
     case RESIDUAL_POST: return reverse_post(g, l, dx, dy, batch, e);
