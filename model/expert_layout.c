@@ -374,7 +374,7 @@ static int read_gguf(struct experts *x, const struct mixture *m, const struct de
     size_t reads = (size_t)m->reads, width = (size_t)m->width;
     for (int i = 0; i < x->routing.experts; i++) {
         struct expert *out = &x->expert[i];
-        if (read_one(&out->gate, &s, (size_t)i, width, reads, gguf_gate) ||
+        if ((!m->layout->ungated && read_one(&out->gate, &s, (size_t)i, width, reads, gguf_gate)) ||
             read_one(&out->up, &s, (size_t)i, width, reads, gguf_up) ||
             read_down(out, &s, (size_t)i, gguf_down))
             return -1;
@@ -465,7 +465,7 @@ int mixture_read(struct block *b, const struct mixture *m, const struct decoder 
          read_correction(&x->correction, count, d, stem, correction, e)) ||
         read_latent(x, m, d, stem, e) || read_shared(b, m, d, stem, e))
         return -1;
-    if (family_has(d, "%s.%s.weight", stem, gguf_gate))
+    if (family_has(d, "%s.%s.weight", stem, gguf_up))
         return read_gguf(x, m, d, stem, e);
     for (int which = 0; which < 2; which++)
         if (o->gate_up[which] && family_has(d, "%s.%s", stem, o->gate_up[which]))

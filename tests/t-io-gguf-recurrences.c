@@ -23,7 +23,9 @@ static void models_are_those_of_transformers(void **state)
     static const char *const names[] = {"qwen3next-plain",       "qwen3next-older",
                                         "granitehybrid-experts", "granitehybrid-dense",
                                         "mamba2-plain",          "mamba2-tied",
-                                        "falcon-h1-norm",        "falcon-h1-plain"};
+                                        "falcon-h1-norm",        "falcon-h1-plain",
+                                        "nemotron-h-plain",      "nemotron-h-experts",
+                                        "qwen35-plain",          "qwen35moe-plain"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[128], folder[128];
         snprintf(folder, sizeof folder, GOLDENS "%s", names[i]);
@@ -94,6 +96,28 @@ static void metadata_is_used_refused_or_named(void **state)
          "blk.0.ffn_norn' has no place"},
         {GOLDENS "falcon-h1-plain/model.gguf", TEXTS("blk.0.ssm_d", "blk.0.ssm_a"),
          "tensor 'blk.0.ssm_a' holds 0.818359 (expected decays: numbers below 0)"},
+        {GOLDENS "nemotron-h-plain/model.gguf",
+         TEXTS("feed_forward_length\11\0\0\0\5\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0\5",
+               "feed_forward_length\11\0\0\0\5\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0\6"),
+         "nemotron_h.feed_forward_length, entry 4 is 6 (expected 0 in layers with attention, and"},
+        {GOLDENS "nemotron-h-plain/model.gguf",
+         TEXTS("feed_forward_length\11\0\0\0\5\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0\0\0\0\0\5",
+               "feed_forward_length\11\0\0\0\5\0\0\0\4\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0\5\0\0\0\5"),
+         "nemotron_h.feed_forward_length, entry 3 is 5 (expected 0 in layers with attention, and"},
+        {GOLDENS "nemotron-h-plain/model.gguf",
+         TEXTS("nemotron_h.feed_forward_length", "nemotron_h.feed_forward_lengtX"),
+         "nemotron_h.feed_forward_length is not a list of whole numbers for 4 blocks"},
+        {GOLDENS "nemotron-h-experts/model.gguf",
+         TEXTS("blk.0.ffn_gate_inp.weight", "blk.7.ffn_gate_inp.weight"),
+         "backbone.layers.0.mixer.up_proj.weight' is missing"},
+        {GOLDENS "nemotron-h-experts/model.gguf",
+         TEXTS("blk.0.ffn_up_exps.weight", "blk.0.ffn_ux_exps.weight"),
+         "blk.0.ffn_ux_exps.weight' has no place"},
+        {GOLDENS "qwen35-plain/model.gguf",
+         TEXTS("ssm.state_size\4\0\0\0\3", "ssm.state_size\4\0\0\0\4"),
+         "linear_attn.conv1d.weight has another shape than that of 6 heads of 2 numbers"},
+        {GOLDENS "qwen35-plain/model.gguf", TEXTS("blk.0.ssm_beta.weight", "blk.0.ssm_betx.weight"),
+         "blk.0.ssm_betx.weight' has no place"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct error e = {""};

@@ -59,6 +59,8 @@ struct assumption {
  * together. */
 struct gguf_states {
     int64_t heads, groups, key, inner;
+    int by_turns; /* the file has the first value head of each key head, then the second ones, ...
+                   */
 };
 
 /* One model, all its shards together. */

@@ -127,3 +127,68 @@ int gguf_join_halves(struct tensors *t, struct tensor *out, const struct gguf_mo
     out->data = memory;
     return 0;
 }
+
+/* -- value heads by turns -- */
+
+/* What these files have by turns, first the first value head of each key head, then the second
+ * ones, and the library by key heads. */
+static const struct turned {
+    const char *gguf;
+    enum { ROWS, LAST_ROWS, HEADS, COLUMNS } what; /* of values; after queries and keys; of heads */
+} turned[] = {{"blk.#.attn_qkv", LAST_ROWS},   {"blk.#.attn_gate", ROWS},
+              {"blk.#.ssm_conv1d", LAST_ROWS}, {"blk.#.ssm_alpha", HEADS},
+              {"blk.#.ssm_beta", HEADS},       {"blk.#.ssm_dt", HEADS},
+              {"blk.#.ssm_a", HEADS},          {"blk.#.ssm_out", COLUMNS}};
+enum { TURNED = sizeof turned / sizeof *turned };
+
+/* Where number i of `heads` runs of `size` lies in the file. */
+static size_t place_by_turns(const struct gguf_states *s, size_t size, size_t i)
+{
+    const size_t groups = (size_t)s->groups, each = (size_t)s->heads / groups, head = i / size;
+    return (head % each * groups + head / each) * size + i % size;
+}
+
+int gguf_take_turns(struct tensors *t, struct tensor *out, const struct gguf_model *m,
+                    const struct name_row *row, struct error *e)
+{
+    const struct gguf_states *s = &m->states;
+    const struct turned *of = turned;
+    while (of < turned + TURNED && strcmp(of->gguf, row->gguf))
+        of++;
+    if (of == turned + TURNED || s->heads == s->groups)
+        return 0;
+    const size_t first = of->what == LAST_ROWS ? (size_t)(2 * s->groups * s->key) : 0,
+                 size = of->what == HEADS ? 1 : (size_t)(s->inner / s->heads),
+                 runs = (size_t)s->heads * size, lines = out->shape[0];
+    const int columns = of->what == COLUMNS;
+    if (out->integer || (columns && out->rank != 2) || out->shape[columns] != first + runs ||
+        (out->rank == 1 && element_is_quantised(out->type)))
+        return fail(e, "%s: tensor %s has another shape than that of %lld heads of %lld numbers",
+                    model_path(m), out->name, (long long)s->heads,
+                    (long long)(runs / (size_t)s->heads));
+    struct tensor from = *out;
+    /* heads that are not whole blocks are widened */
+    if (columns && size % element_block(out->type) &&
+        store_shape(out, stored_type_of(ELEMENT_F32), 2, from.shape, model_path(m), e))
+        return -1;
+    unsigned char *memory = store_memory(t, out->bytes, out->name, e);
+    if (!memory)
+        return -1;
+    const unsigned char *data = from.data;
+    const size_t bytes = out->bytes / lines;
+    for (size_t i = 0; i < lines && !columns; i++) {
+        const size_t at = i < first ? i : first + place_by_turns(s, size, i - first);
+        memcpy(memory + i * bytes, data + at * bytes, bytes);
+    }
+    for (size_t i = 0; i < lines && columns; i++)
+        for (size_t head = 0; head < (size_t)s->heads; head++) {
+            unsigned char *to = memory + i * bytes + element_bytes(out->type, head * size);
+            const size_t at = i * runs + place_by_turns(s, size, head * size);
+            if (out->type == from.type)
+                memcpy(to, data + element_bytes(from.type, at), element_bytes(from.type, size));
+            else
+                element_run_f32((float *)(void *)to, data, from.type, at, size);
+        }
+    out->data = memory;
+    return 0;
+}

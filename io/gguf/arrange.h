@@ -16,6 +16,10 @@ int gguf_take_decays(struct tensors *t, struct tensor *out, const struct gguf_mo
 int gguf_join_halves(struct tensors *t, struct tensor *out, const struct gguf_model *m,
                      const struct name_row *row, const struct gguf_tensor *first,
                      const unsigned char *data, long block, struct error *e) MUST_USE;
+/* Value heads by turns, as files of Qwen 3.5 have them, put together by key heads, in memory of the
+ * store; columns of heads that are not whole blocks as F32. Other tensors are left alone. */
+int gguf_take_turns(struct tensors *t, struct tensor *out, const struct gguf_model *m,
+                    const struct name_row *row, struct error *e) MUST_USE;
 /* 1 if the file has the first half to the second half by `row`. */
 int gguf_has_half(const struct gguf_model *m, const struct name_row *row, long block);
 

@@ -204,6 +204,44 @@ static int is_bare(enum gguf_layout layout)
     return layout == LAYOUT_BARE || layout == LAYOUT_COLUMN || layout == LAYOUT_DECAYS;
 }
 
+/* The shape and the numbers of a tensor, as the library has them. */
+static int fill(struct reading *r, struct tensor *t, const struct gguf *g,
+                const struct gguf_tensor *from, const struct mapped *file,
+                const struct name_row *row, long block)
+{
+    if (row->layout == LAYOUT_LATENT_KEYS)
+        return gguf_join_latents(r->t, t, &r->model, from, file->bytes + from->offset, block, r->e);
+    if (row->layout == LAYOUT_DECAYS)
+        return gguf_take_decays(r->t, t, &r->model, from, file->bytes + from->offset, r->e);
+    if (row->layout == LAYOUT_JOINED || row->layout == LAYOUT_PACKED)
+        return gguf_join_halves(r->t, t, &r->model, row, from, file->bytes + from->offset, block,
+                                r->e);
+    if (store_shape(t, from->stored, from->rank, from->shape, g->path, r->e))
+        return -1;
+    t->data = file->bytes + from->offset;
+    if (row->layout == LAYOUT_PLUS_ONE)
+        return less_one(r, t, g);
+    if (row->layout == LAYOUT_TRANSPOSED && t->rank == 2) {
+        t->shape[0] = from->shape[1], t->shape[1] = from->shape[0];
+        t->stride[0] = 1, t->stride[1] = from->shape[1];
+    }
+    if (row->layout == LAYOUT_FLAT || row->layout == LAYOUT_COLUMN)
+        t->rank = 1, t->shape[0] = t->count, t->stride[0] = 1;
+    if (row->layout == LAYOUT_ROW && t->rank == 1) {
+        t->rank = 2;
+        t->shape[1] = t->shape[0], t->stride[1] = t->stride[0];
+        t->shape[0] = 1, t->stride[0] = t->shape[1];
+    }
+    if (row->layout == LAYOUT_TAPS && t->rank == 2) {
+        t->rank = 3;
+        t->shape[2] = t->shape[1], t->stride[2] = t->stride[1];
+        t->shape[1] = 1, t->stride[1] = t->shape[2];
+    }
+    int reordered = row->layout == LAYOUT_QUERY || row->layout == LAYOUT_KEY ||
+                    row->layout == LAYOUT_FUSED;
+    return reordered ? reorder(r, t, row->layout, g) : 0;
+}
+
 static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor *from,
                const struct mapped *file)
 {
@@ -231,37 +269,9 @@ static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor
     else
         snprintf(name, sizeof name, "%s.%.*s", row->library, (int)suffix.size, suffix.text);
     struct tensor *t = store_add(r->t, file, name, strlen(name), r->e);
-    if (t && row->layout == LAYOUT_LATENT_KEYS)
-        return gguf_join_latents(r->t, t, &r->model, from, file->bytes + from->offset, block, r->e);
-    if (t && row->layout == LAYOUT_DECAYS)
-        return gguf_take_decays(r->t, t, &r->model, from, file->bytes + from->offset, r->e);
-    if (t && (row->layout == LAYOUT_JOINED || row->layout == LAYOUT_PACKED))
-        return gguf_join_halves(r->t, t, &r->model, row, from, file->bytes + from->offset, block,
-                                r->e);
-    if (!t || store_shape(t, from->stored, from->rank, from->shape, g->path, r->e))
+    if (!t || fill(r, t, g, from, file, row, block))
         return -1;
-    t->data = file->bytes + from->offset;
-    if (row->layout == LAYOUT_PLUS_ONE)
-        return less_one(r, t, g);
-    if (row->layout == LAYOUT_TRANSPOSED && t->rank == 2) {
-        t->shape[0] = from->shape[1], t->shape[1] = from->shape[0];
-        t->stride[0] = 1, t->stride[1] = from->shape[1];
-    }
-    if (row->layout == LAYOUT_FLAT || row->layout == LAYOUT_COLUMN)
-        t->rank = 1, t->shape[0] = t->count, t->stride[0] = 1;
-    if (row->layout == LAYOUT_ROW && t->rank == 1) {
-        t->rank = 2;
-        t->shape[1] = t->shape[0], t->stride[1] = t->stride[0];
-        t->shape[0] = 1, t->stride[0] = t->shape[1];
-    }
-    if (row->layout == LAYOUT_TAPS && t->rank == 2) {
-        t->rank = 3;
-        t->shape[2] = t->shape[1], t->stride[2] = t->stride[1];
-        t->shape[1] = 1, t->stride[1] = t->shape[2];
-    }
-    int reordered = row->layout == LAYOUT_QUERY || row->layout == LAYOUT_KEY ||
-                    row->layout == LAYOUT_FUSED;
-    return reordered ? reorder(r, t, row->layout, g) : 0;
+    return r->model.states.by_turns ? gguf_take_turns(r->t, t, &r->model, row, r->e) : 0;
 }
 
 int gguf_read(struct tensors *t, const struct mapped *file, struct config **own, struct error *e)

@@ -2,6 +2,8 @@
 #include "io/gguf/rows.h"
 #include "io/gguf/states.h"
 
+#include <stdio.h>
+
 /* -- names of tensors -- */
 
 /* Of a recurrence: `stem` is the library's. */
@@ -47,6 +49,30 @@ static const struct name_row falcon_names[] = {
     {"blk.#.ffn_up", "model.layers.#.feed_forward.up_proj", LAYOUT_SAME},
     {"blk.#.ffn_down", "model.layers.#.feed_forward.down_proj", LAYOUT_SAME},
     {0}};
+/* Each layer is one part. */
+#define NEMOTRON(name) "backbone.layers.#." name
+#define NEMOTRON_NAMES \
+    {"token_embd", "backbone.embeddings", LAYOUT_SAME}, \
+        {"output_norm", "backbone.norm_f", LAYOUT_SAME}, {"output", "lm_head", LAYOUT_SAME}, \
+        {"blk.#.attn_norm", NEMOTRON("norm"), LAYOUT_SAME}, MAMBA(NEMOTRON("mixer")), \
+        {"blk.#.attn_q", NEMOTRON("mixer.q_proj"), LAYOUT_QUERY}, \
+        {"blk.#.attn_k", NEMOTRON("mixer.k_proj"), LAYOUT_KEY}, \
+        {"blk.#.attn_v", NEMOTRON("mixer.v_proj"), LAYOUT_SAME}, \
+        {"blk.#.attn_output", NEMOTRON("mixer.o_proj"), LAYOUT_SAME}, \
+        {"blk.#.ffn_up", NEMOTRON("mixer.up_proj"), LAYOUT_SAME}, \
+    { \
+        "blk.#.ffn_down", NEMOTRON("mixer.down_proj"), LAYOUT_SAME \
+    }
+static const struct name_row nemotron_names[] = {NEMOTRON_NAMES, {0}};
+static const struct name_row nemotron_moe_names[] = {
+    NEMOTRON_NAMES,
+    {"blk.#.ffn_gate_inp", NEMOTRON("mixer.gate"), LAYOUT_SAME},
+    {"blk.#.exp_probs_b", NEMOTRON("mixer.gate.e_score_correction_bias"), LAYOUT_BARE},
+    {"blk.#.ffn_up_exps", NEMOTRON("mlp.experts.up_exps"), LAYOUT_SAME},
+    {"blk.#.ffn_down_exps", NEMOTRON("mlp.experts.down_exps"), LAYOUT_SAME},
+    {"blk.#.ffn_up_shexp", NEMOTRON("mixer.shared_experts.up_proj"), LAYOUT_SAME},
+    {"blk.#.ffn_down_shexp", NEMOTRON("mixer.shared_experts.down_proj"), LAYOUT_SAME},
+    {0}};
 
 /* -- keys -- */
 
@@ -91,6 +117,29 @@ static const struct key_row falcon_keys[] = {DECODER,
                                              STATES("mamba_d_conv", "mamba_d_state",
                                                     "mamba_n_groups", "mamba_n_heads"),
                                              {0}};
+/* Positions are not turned. Both lists are 0 in layers of another kind. */
+#define NEMOTRON_KEYS \
+    SIZES, ROPE, LENGTHS, {"rope.freq_base", "", KEY_HARMLESS}, \
+        {"context_length", "max_position_embeddings", KEY_COPIED}, \
+        {"feed_forward_length", "", KEY_HERE}, {"attention.head_count_kv", "", KEY_HERE}, \
+        {"attention.layer_norm_rms_epsilon", "layer_norm_epsilon", KEY_NEEDED}, \
+        {"attention.layer_norm_epsilon", "", KEY_HARMLESS}, \
+        STATES("conv_kernel", "ssm_state_size", "n_groups", "mamba_num_heads")
+static const struct key_row nemotron_keys[] = {NEMOTRON_KEYS, {0}};
+static const struct key_row nemotron_moe_keys[] = {
+    NEMOTRON_KEYS,
+    {"expert_count", "n_routed_experts", KEY_NEEDED},
+    {"expert_used_count", "num_experts_per_tok", KEY_NEEDED},
+    {"expert_feed_forward_length", "moe_intermediate_size", KEY_NEEDED},
+    {"expert_shared_feed_forward_length", "moe_shared_expert_intermediate_size", KEY_NEEDED},
+    {"expert_shared_count", "n_shared_experts", KEY_COPIED},
+    {"expert_weights_scale", "routed_scaling_factor", KEY_COPIED},
+    {"expert_group_count", "n_group", KEY_COPIED},
+    {"expert_group_used_count", "topk_group", KEY_COPIED},
+    {"expert_gating_func", "", KEY_HERE},
+    {"expert_weights_norm", "", KEY_HERE},
+    {"nextn_predict_layers", "", KEY_HERE},
+    {0}};
 static const struct assumption base_alone[] = {BASE("10000"), {0}};
 
 /* -- what needs more than a copy -- */
@@ -185,9 +234,75 @@ static int finish_falcon_h1(struct gguf_model *m, json_t *config, struct error *
     return 0;
 }
 
+/* Number `layer` of a list for all blocks. */
+static int take_entry(const struct gguf_model *m, const char *key, json_int_t blocks, long layer,
+                      int64_t *out, struct error *e)
+{
+    const struct gguf_pair *p = model_pair(m, key);
+    return p && p->is_array && p->count == (uint64_t)blocks &&
+                   gguf_integer(p, (uint64_t)layer, out) == 0 && *out >= 0 && *out <= 1 << 24
+               ? 0
+               : fail(e, "%s: %s.%s is not a list of whole numbers for %lld blocks", model_path(m),
+                      m->architecture->name, key, (long long)blocks);
+}
+
+/* The kinds of layers, and the one width of MLPs or experts. */
+static int take_parts(struct gguf_model *m, json_t *config, struct error *e)
+{
+    const json_int_t blocks = json_integer_value(json_object_get(config, "num_hidden_layers"));
+    int64_t heads, width, all = 0;
+    json_t *kinds = json_array();
+    if (model_set(m, config, "layers_block_type", kinds, e) || model_take_layers(m, config, e))
+        return -1;
+    for (long l = 0; l < m->layers; l++) {
+        char router[64];
+        snprintf(router, sizeof router, "blk.%ld.ffn_gate_inp.weight", l);
+        if (take_entry(m, "attention.head_count_kv", blocks, l, &heads, e) ||
+            take_entry(m, "feed_forward_length", blocks, l, &width, e))
+            return -1;
+        if ((heads && width) || (width && all && width != all))
+            return fail(e,
+                        "%s: %s.feed_forward_length, entry %ld is %lld (expected 0 in layers with "
+                        "attention, and one width in all others)",
+                        model_path(m), m->architecture->name, l + 1, (long long)width);
+        all = width ? width : all;
+        if (json_array_append_new(kinds, json_string(heads                     ? "full_attention"
+                                                     : !width                  ? "linear_attention"
+                                                     : model_tensor(m, router) ? "moe"
+                                                                               : "mlp")))
+            return fail_memory(e, (double)m->layers, "layers_block_type");
+    }
+    return all ? model_set(m, config, "intermediate_size", json_integer(all), e) : 0;
+}
+
+/* Its layers are one part each: a recurrence, attention without positions, an MLP or experts. */
+static int finish_nemotron(struct gguf_model *m, json_t *config, struct error *e)
+{
+    static const struct mamba_settings of = {"mamba_head_dim", NULL, "use_bias", "use_conv_bias"};
+    model_assume(m, "steps of at least 0.001");
+    return take_mamba(m, config, &of, e) || take_parts(m, config, e) ||
+                   model_set(m, config, "num_key_value_heads", json_integer(m->kv_heads), e) ||
+                   model_set(m, config, "head_dim", json_integer(m->head_size), e) ||
+                   model_set(m, config, "mlp_bias",
+                             json_boolean(model_has_any(m, config, "ffn_up.bias")), e)
+               ? -1
+               : 0;
+}
+
+static int finish_nemotron_moe(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return model_take_routing(m, config, GATING_SIGMOID, 1, "norm_topk_prob", e) ||
+                   finish_nemotron(m, config, e)
+               ? -1
+               : 0;
+}
+
 const struct architecture gguf_recurrences[] = {
     {"granitehybrid", "granitemoehybrid", granite_keys, granite_names, finish_granite, NULL, NULL,
      NULL},
     {"falcon-h1", "falcon_h1", falcon_keys, falcon_names, finish_falcon_h1, base_alone, NULL, NULL},
+    {"nemotron_h", "nemotron_h", nemotron_keys, nemotron_names, finish_nemotron, NULL, NULL, NULL},
+    {"nemotron_h_moe", "nemotron_h", nemotron_moe_keys, nemotron_moe_names, finish_nemotron_moe,
+     NULL, NULL, NULL},
     {"mamba2", "mamba2", mamba2_keys, mamba2_names, finish_mamba2, NULL, NULL, NULL},
     {0}};

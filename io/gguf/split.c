@@ -13,6 +13,7 @@ static const struct {
      "block_sparse_moe.experts.%zu.w2."},
     {"lfm2_moe", "feed_forward.experts.%zu.w1.", "feed_forward.experts.%zu.w3.",
      "feed_forward.experts.%zu.w2."},
+    {"nemotron_h", NULL, "mixer.experts.%zu.up_proj.", "mixer.experts.%zu.down_proj."},
     {"granitemoe", NULL, NULL, NULL},
     {"granitemoehybrid", NULL, NULL, NULL},
     {"gpt_oss", NULL, NULL, NULL},

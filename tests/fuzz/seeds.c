@@ -368,10 +368,11 @@ int fuzz_seeds(const char *folder, struct error *e)
     sow_files(&w, "gguf", GOLDENS "gguf/deepseek2-*/model.gguf");
     sow_files(&w, "gguf", GOLDENS "gguf/gemma[34]*-[ek]*/model.gguf");
     sow_files(&w, "gguf", GOLDENS "gguf/gemma3n-plain/model.gguf");
-    sow_files(&w, "gguf", GOLDENS "gguf/qwen3next-*/model.gguf");
+    sow_files(&w, "gguf", GOLDENS "gguf/qwen3*-[op]*/model.gguf");
     sow_files(&w, "gguf", GOLDENS "gguf/granitehybrid-*/model.gguf");
     sow_files(&w, "gguf", GOLDENS "gguf/mamba2-*/model.gguf");
     sow_files(&w, "gguf", GOLDENS "gguf/falcon-h1-*/model.gguf");
+    sow_files(&w, "gguf", GOLDENS "gguf/nemotron-h-*/model.gguf");
     sow_files(&w, "gguf", GOLDENS "gguf/tokenizer/[dgl]*.gguf");
     sow_files(&w, "hdf_tensors", GOLDENS "torch/hdf-p*.h5");
     static const char *const bad[] = {GOLDENS "torch/hdf-bad-cycle.h5",

@@ -3,8 +3,8 @@
 
     python3 tests/goldens/gguf/make_recurrences.py [NAME ...]
 
-NAME/model.gguf         a random model in the layout of llama.cpp's converter (conversion/qwen.py, granite.py, mamba.py and
-                        falcon_h1.py, restated below), with tokens.npy, norm.npy and logprob.npy as those of ../README.md, made by
+NAME/model.gguf         a random model in the layout of llama.cpp's converter (conversion/qwen.py, granite.py, mamba.py,
+                        falcon_h1.py and nemotron.py, restated below), with tokens.npy, norm.npy and logprob.npy as those of ../README.md, made by
                         transformers in float64 from the numbers of the file: the logarithms of its decays, its norms less 1
 
 Needs the packages gguf (0.19.0), transformers (5.24.0), torch, numpy. Seeds are the names: a second run writes the same bytes.
@@ -18,12 +18,14 @@ import types
 
 import numpy as np
 import torch
-from gguf import MODEL_ARCH_NAMES, GGUFWriter, get_tensor_name_map
+from gguf import MODEL_ARCH_NAMES, GGMLQuantizationType, GGUFWriter, get_tensor_name_map, quants
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import make_goldens
 from make import finish, pairs
+
+Q8_0 = GGMLQuantizationType.Q8_0
 
 
 # --- what the converter writes ------------------------------------------------------------------
@@ -42,7 +44,8 @@ def common(w, config):
     w.add_type("model")
     w.add_context_length(config["max_position_embeddings"])
     w.add_embedding_length(config["hidden_size"])
-    w.add_feed_forward_length(config["intermediate_size"])
+    if "intermediate_size" in config:
+        w.add_feed_forward_length(config["intermediate_size"])
     w.add_head_count(config["num_attention_heads"])
     w.add_head_count_kv(config["num_key_value_heads"])
     w.add_layer_norm_rms_eps(config["rms_norm_eps"])
@@ -72,12 +75,31 @@ def write_delta(w, config, how):
     w.add_rope_dimension_count(int(config["head_dim"] * config["rope_parameters"]["partial_rotary_factor"]))
     heads = config["linear_num_value_heads"]
     states(w, config["linear_conv_kernel_dim"], config["linear_key_head_dim"], config["linear_num_key_heads"], heads, heads * config["linear_value_head_dim"])
-    if "interval" in how:
-        w.add_full_attention_interval(how["interval"])
+    w.add_full_attention_interval(how["interval"])
+    if "sections" in how:
+        w.add_rope_dimension_sections(how["sections"])
     if "num_experts" in config:
         experts(w, config, "num_experts")
         w.add_expert_feed_forward_length(config["moe_intermediate_size"])
         w.add_expert_shared_feed_forward_length(config["shared_expert_intermediate_size"])
+
+
+def by_turns(value, groups, heads, axis=0, first=0):
+    """Value heads by turns, from number `first` of an axis on: the first of each key head, then the second ones."""
+    before, values = value.split([first, value.shape[axis] - first], axis)
+    return torch.cat([before, values.unflatten(axis, (groups, heads // groups, -1)).transpose(axis, axis + 1).flatten(axis, axis + 2)], axis)
+
+
+def turned_parts(config, name, value, how):
+    """The same of Qwen 3.5, whose value heads lie by turns."""
+    heads, groups = config["linear_num_value_heads"], config["linear_num_key_heads"]
+    if name.endswith(("in_proj_z.weight", "in_proj_a.weight", "in_proj_b.weight", "A_log", "dt_bias")):
+        value = by_turns(value, groups, heads)
+    elif name.endswith(("in_proj_qkv.weight", "conv1d.weight")):
+        value = by_turns(value, groups, heads, first=2 * groups * config["linear_key_head_dim"])
+    elif name.endswith("linear_attn.out_proj.weight"):
+        value = by_turns(value, groups, heads, 1)
+    return delta_parts(config, name, value, how)
 
 
 def delta_parts(config, name, value, how):
@@ -195,6 +217,42 @@ def falcon_parts(config, name, value, how):
     return mamba_parts(config, name, value * factor, how)
 
 
+def write_nemotron(w, config, how):
+    kinds = config["layers_block_type"]
+    has_experts = "moe" in kinds
+    common(w, {**config, "rms_norm_eps": config["layer_norm_epsilon"], "rope_parameters": {"rope_theta": 10000.0},
+               "num_key_value_heads": [config["num_key_value_heads"] * (kind == "full_attention") for kind in kinds],
+               "intermediate_size": [config["moe_intermediate_size" if has_experts else "intermediate_size"] * (kind in ("mlp", "moe")) for kind in kinds]})
+    w.add_block_count(len(kinds))
+    w.add_vocab_size(config["vocab_size"])
+    w.add_layer_norm_eps(config["layer_norm_epsilon"])
+    w.add_key_length(config["head_dim"])
+    w.add_value_length(config["head_dim"])
+    w.add_rope_dimension_count(config["head_dim"])
+    w.add_rope_scaling_finetuned(False)
+    states(w, config["conv_kernel"], config["ssm_state_size"], config["n_groups"], config["mamba_num_heads"], config["mamba_num_heads"] * config["mamba_head_dim"])
+    if has_experts:
+        experts(w, config, "n_routed_experts")
+        w.add_expert_feed_forward_length(config["moe_intermediate_size"])
+        w.add_expert_shared_feed_forward_length(config["moe_shared_expert_intermediate_size"])
+        w.add_expert_shared_count(config["n_shared_experts"])
+        w.add_expert_weights_norm(config["norm_topk_prob"])
+        w.add_expert_weights_scale(config["routed_scaling_factor"])
+        w.add_expert_group_count(config["n_group"])
+        w.add_expert_group_used_count(config["topk_group"])
+
+
+def nemotron_parts(config, name, value, how):
+    name = name.replace("model.", "backbone.", 1)
+    if "q_proj" in name or "k_proj" in name:
+        return {name: halves(value)(config["num_attention_heads" if "q_proj" in name else "num_key_value_heads"])}
+    if name.endswith(("mixer.experts.up_proj", "mixer.experts.down_proj")):
+        return {name.replace("backbone.", "model.").replace("mixer.experts", "mlp.experts") + ".weight": value}
+    if name.endswith("e_score_correction_bias"):
+        return {name.replace("correction_bias", "correction.bias"): value}
+    return mamba_parts(config, name, value, how)
+
+
 # --- the models ---------------------------------------------------------------------------------
 
 def own_recurrence(name, architecture, family, config, write, parts, **how):
@@ -206,6 +264,9 @@ def own_recurrence(name, architecture, family, config, write, parts, **how):
     case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float16, length=48, config=config, oracle=None, outer=None)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **config))
     state = {key: stored(family, key, value) for key, value in make_goldens.random_state(model, case, rng).items()}
+    for key in (key for key in state if key.endswith("out_proj.weight") and "quantised" in how):      # exact in Q8_0, whatever the order of heads
+        state[key] = (state[key] * 256).round().clamp(-126, 126) / 256
+        state[key][:, ::how["head"]] = 127 / 256
     described = model.config.to_dict()
     names = get_tensor_name_map({name: arch for arch, name in MODEL_ARCH_NAMES.items()}[architecture], 9)
     w = GGUFWriter(os.path.join(folder, "model.gguf"), architecture)
@@ -216,7 +277,12 @@ def own_recurrence(name, architecture, family, config, write, parts, **how):
             half = numbers.ndim > 1 and not re.search("conv1d|ssm_[ad]$|ssm_norm", short) and not re.search(how.get("wide", "^$"), short)
             made = numbers.contiguous().numpy().astype(np.float16 if half else np.float32)
             assert np.array_equal(made.astype(np.float64), numbers.numpy()) or part.endswith("A_log"), part
-            w.add_tensor(short, made)
+            if re.search(how.get("quantised", "^$"), short):
+                raw = quants.quantize(made.astype(np.float32), Q8_0)
+                assert np.array_equal(quants.dequantize(raw, Q8_0), made), part
+                w.add_tensor(short, raw, raw_dtype=Q8_0)
+            else:
+                w.add_tensor(short, made)
     finish(w)
     with tempfile.TemporaryDirectory() as temporary:
         make_goldens.write_json(os.path.join(temporary, "config.json"), described)
@@ -236,6 +302,10 @@ def delta(**changes):
 
 def mixed(**changes):
     return delta(num_experts=3, num_experts_per_tok=2, moe_intermediate_size=5, shared_expert_intermediate_size=4, **changes)
+
+
+def without(key, config):
+    return {name: value for name, value in config.items() if name != key}
 
 
 def mamba2(**changes):
@@ -260,6 +330,12 @@ def falcon(**changes):
                    ssm_multipliers=[1.25, 0.75, 1.5, 0.625, 1.75], mlp_multipliers=[1.25, 0.75], tie_word_embeddings=False), **changes}
 
 
+def nemotron(*kinds, **changes):
+    """A small Nemotron-H, whose steps have no least that matters."""
+    return {**dict(vocab_size=31, hidden_size=8, num_attention_heads=2, num_key_value_heads=1, head_dim=6, intermediate_size=5, layer_norm_epsilon=2.0 ** -9, layers_block_type=list(kinds),
+                   mamba_num_heads=4, mamba_head_dim=3, n_groups=2, ssm_state_size=3, conv_kernel=3, max_position_embeddings=64, pad_token_id=0, tie_word_embeddings=False), **changes}
+
+
 MODELS = {
     # attn_gate in single precision, attn_qkv in half: joined as single precision
     "qwen3next-plain": lambda name: own_recurrence(name, "qwen3next", "qwen3_next", mixed(full_attention_interval=2, layer_types=["linear_attention", "full_attention", "linear_attention"]),
@@ -267,6 +343,12 @@ MODELS = {
     "qwen3next-older": lambda name: own_recurrence(name, "qwen3next", "qwen3_next",
                                                    mixed(num_hidden_layers=2, layer_types=["linear_attention", "full_attention"], attention_bias=True, tie_word_embeddings=True),
                                                    write_delta, delta_parts, interval=2, older=True),
+    "qwen35-plain": lambda name: own_recurrence(name, "qwen35", "qwen3_5_text", delta(attention_bias=True, linear_num_key_heads=2, linear_num_value_heads=6,
+                                                                                     layer_types=["linear_attention", "full_attention", "linear_attention"]),
+                                                write_delta, turned_parts, interval=2, sections=[1, 1, 0, 0]),
+    # the output of recurrences in blocks of 32 columns, two heads of 16 in each
+    "qwen35moe-plain": lambda name: own_recurrence(name, "qwen35moe", "qwen3_5_moe_text", without("intermediate_size", mixed(num_hidden_layers=2, layer_types=["linear_attention", "full_attention"], linear_value_head_dim=16)),
+                                                   write_delta, turned_parts, interval=2, sections=[1, 1, 0, 0], quantised="ssm_out", head=16),
     "granitehybrid-experts": lambda name: own_recurrence(name, "granitehybrid", "granitemoehybrid", granite(attention_bias=True), write_granite, granite_parts, groups=2),
     # gate in single precision, up in half
     "granitehybrid-dense": lambda name: own_recurrence(name, "granitehybrid", "granitemoehybrid",
@@ -278,6 +360,10 @@ MODELS = {
                                                write_mamba2, mamba_parts, groups=1),
     "falcon-h1-norm": lambda name: own_recurrence(name, "falcon-h1", "falcon_h1", falcon(mamba_rms_norm=True, mamba_norm_before_gate=False), write_falcon, falcon_parts, groups=2, wide="."),
     "falcon-h1-plain": lambda name: own_recurrence(name, "falcon-h1", "falcon_h1", falcon(num_hidden_layers=1, mamba_conv_bias=False), write_falcon, falcon_parts, groups=2, wide="."),
+    "nemotron-h-plain": lambda name: own_recurrence(name, "nemotron_h", "nemotron_h", nemotron("linear_attention", "mlp", "full_attention", "mlp"), write_nemotron, nemotron_parts, groups=2),
+    "nemotron-h-experts": lambda name: own_recurrence(name, "nemotron_h_moe", "nemotron_h",
+                                                      nemotron("moe", "linear_attention", "full_attention", n_routed_experts=4, num_experts_per_tok=2, n_group=2, topk_group=1, moe_intermediate_size=4,
+                                                               moe_shared_expert_intermediate_size=6, routed_scaling_factor=2.5), write_nemotron, nemotron_parts, groups=2),
 }
 
 
