@@ -185,7 +185,7 @@ static struct decoder *create(const char *path, struct error *e)
 /* Reads the decoder from its configuration and tensors. */
 static int read_model(struct decoder *d, const struct adapter_list *adapters, struct error *e)
 {
-    const struct family *family = outer_enter(d, e) ? NULL : family_of(d, e);
+    const struct family *family = !d->outer && outer_enter(d, e) ? NULL : family_of(d, e);
 
     if (!family)
         return -1;
@@ -234,19 +234,19 @@ struct decoder *decoder_open_adapted(const char *path, const struct adapter_list
 struct decoder *decoder_suppose(const char *path, struct config *config, struct error *e)
 {
     struct decoder *d = create(path, e);
-    const char *type = json_string_value(config_get(config, "dtype"));
 
     if (!d) {
         config_close(config);
         return NULL;
     }
-    if (!type)
-        type = json_string_value(config_get(config, "torch_dtype"));
     d->config = config;
-    if (!(d->tensors = store_create(path, e))) {
+    if (!(d->tensors = store_create(path, e)) || outer_enter(d, e)) {
         decoder_close(d);
         return NULL;
     }
+    const char *type = json_string_value(config_get(d->config, "dtype"));
+    if (!type)
+        type = json_string_value(config_get(d->config, "torch_dtype"));
     store_suppose(d->tensors, type && strcmp(type, "bfloat16") == 0  ? ELEMENT_BF16
                               : type && strcmp(type, "float16") == 0 ? ELEMENT_F16
                                                                      : ELEMENT_F32);

@@ -171,6 +171,25 @@ static void test_left_out(void **state)
     }
 }
 
+/* Where either object states the type of the weights. */
+static void test_types(void **state)
+{
+    static const char *const texts[] = {
+        "{\"model_type\": \"llava\", \"text_config\": {\"model_type\": \"llama\", \"dtype\": "
+        "\"bfloat16\"}}",
+        "{\"model_type\": \"llava\", \"torch_dtype\": \"bfloat16\", \"text_config\": {}}"};
+    struct error e;
+    (void)state;
+    for (size_t i = 0; i < LENGTH(texts); i++) {
+        struct config *c = config_from_text("config.json", texts[i], strlen(texts[i]), &e);
+        struct decoder *d = c ? decoder_suppose("config.json", c, &e) : NULL;
+        if (!d)
+            fail_msg("%s: %s", texts[i], e.text);
+        assert_int_equal(d->embedding.type, ELEMENT_BF16);
+        decoder_close(d);
+    }
+}
+
 /* Positions of images are said not to be those of text, also in what results record. */
 static void test_sections(void **state)
 {
@@ -217,8 +236,10 @@ static void test_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_places), cmocka_unit_test(test_tied),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_places),
+                                       cmocka_unit_test(test_tied),
                                        cmocka_unit_test(test_left_out),
+                                       cmocka_unit_test(test_types),
                                        cmocka_unit_test(test_sections),
                                        cmocka_unit_test(test_refused)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
