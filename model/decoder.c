@@ -72,6 +72,8 @@ static const struct family *family_of(struct decoder *d, struct error *e)
         return &family_reach;
     if (config_string_or(d->config, "model_type", "", &type, e))
         return NULL;
+    if (!*type && config_get(d->config, "ssm_cfg"))
+        type = "mamba_ssm"; /* files of that package have no model_type */
     const struct family *f = family_of_type(type);
     if (f)
         return f;

@@ -93,6 +93,13 @@ static void test_refused(void **state)
          "output_gate_type 'sigmoid' is not supported (expected swish)"},
         {"olmo-hybrid", "linear_use_gate", "false", "linear_use_gate false is not supported"},
         {"falcon-h1", "mamba_use_mlp", "false", "mamba_use_mlp false is not supported"},
+        {"mamba-ssm", "ssm_cfg.layer", "\"Mamba1\"",
+         "ssm_cfg.layer 'Mamba1' is not supported (expected Mamba2)"},
+        {"mamba-ssm", "attn_layer_idx", "[1]", "d_intermediate, attn_layer_idx and ssm_cfg.d_ssm"},
+        {"mamba-ssm", "ssm_cfg.d_ssm", "8", "d_intermediate, attn_layer_idx and ssm_cfg.d_ssm"},
+        {"mamba-ssm", "ssm_cfg.norm_before_gate", "true", "ssm_cfg.norm_before_gate true is not"},
+        {"mamba-ssm", "ssm_cfg.rmsnorm", "false", "ssm_cfg.rmsnorm false is not supported"},
+        {"mamba-ssm", "rms_norm", "false", "rms_norm false is not supported"},
         {"mamba2", "hidden_act", "\"mish\"", "hidden_act 'mish' is not supported"},
     };
     (void)state;

@@ -147,22 +147,73 @@ static const struct layout olmo_hybrid = {LLAMA(1e-6),
                                           .finish = finish_delta,
                                           .defaults = "{\"linear_conv_kernel_dim\": 4}"};
 
+#define MAMBA2(table) \
+    .norm = NORM_RMS, EPSILON("layer_norm_epsilon", 1e-5), ACTIVATION("hidden_act", "silu"), \
+    .heads = "num_heads", .sized = 1, .recurrence = &mamba2_recurrence, \
+    .names = {.prefix = "backbone.", \
+              .embedding = table, \
+              .layers = "layers", \
+              .final_norm = "norm_f", \
+              .head = "lm_head", \
+              .attention_norm = "norm"}
 static const struct layout mamba2 = {
-    .norm = NORM_RMS,
-    EPSILON("layer_norm_epsilon", 1e-5),
-    ACTIVATION("hidden_act", "silu"),
-    .heads = "num_heads",
-    .sized = 1,
-    .recurrence = &mamba2_recurrence,
-    .names = {.prefix = "backbone.",
-              .embedding = "embeddings",
-              .layers = "layers",
-              .final_norm = "norm_f",
-              .head = "lm_head",
-              .attention_norm = "norm"},
+    MAMBA2("embeddings"),
     .defaults = "{\"vocab_size\": 32768, \"hidden_size\": 4096, \"num_hidden_layers\": 64, "
                 "\"num_heads\": 128, \"head_dim\": 64, \"state_size\": 128, \"expand\": 2, "
                 "\"conv_kernel\": 4, \"n_groups\": 8}"};
+
+/* The keys of the authors' package, mamba_ssm, whose defaults these are; the vocabulary is filled
+ * up to a multiple. */
+static int prepare_mamba_ssm(struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    json_t *root = config_root(c);
+    const char *layer;
+    long vocabulary, multiple, hidden, expand, size, inner;
+    if (config_string_or(c, "ssm_cfg.layer", "Mamba1", &layer, e))
+        return -1;
+    if (strcmp(layer, "Mamba2") != 0)
+        return fail(e, "%s: ssm_cfg.layer '%s' is not supported (expected Mamba2)", config_path(c),
+                    layer);
+    if (config_int(c, "vocab_size", 1, 1 << 25, &vocabulary, e) ||
+        config_int(c, "pad_vocab_size_multiple", 1, 1 << 20, &multiple, e) ||
+        config_int(c, "hidden_size", 1, 1 << 20, &hidden, e) ||
+        config_int(c, "expand", 1, 1024, &expand, e) ||
+        config_int(c, "head_dim", 1, RECURRENCE_SIZE_MOST, &size, e) ||
+        config_int_or(c, "d_intermediate", 0, 1 << 24, 0, &inner, e) ||
+        family_only(d, "rms_norm", 1, 1, e) || family_only(d, "ssm_cfg.rmsnorm", 1, 1, e) ||
+        family_only(d, "ssm_cfg.norm_before_gate", 0, 0, e) ||
+        family_only(d, "ssm_cfg.D_has_hdim", 0, 0, e))
+        return -1;
+    if (inner || json_array_size(config_get(c, "attn_layer_idx")) || config_get(c, "ssm_cfg.d_ssm"))
+        return fail(e,
+                    "%s: d_intermediate, attn_layer_idx and ssm_cfg.d_ssm are not supported "
+                    "(expected a Mamba-2 alone in all layers, of the whole width)",
+                    config_path(c));
+    return json_object_set_new(root, "vocab_size",
+                               json_integer((vocabulary + multiple - 1) / multiple * multiple)) ||
+                   json_object_set_new(root, "num_heads", json_integer(expand * hidden / size))
+               ? fail_memory(e, 64, "a configuration")
+               : 0;
+}
+
+static const struct alias of_mamba_ssm[] = {{"d_model", "hidden_size"},
+                                            {"n_layer", "num_hidden_layers"},
+                                            {"tie_embeddings", "tie_word_embeddings"},
+                                            {"ssm_cfg.d_state", "state_size"},
+                                            {"ssm_cfg.d_conv", "conv_kernel"},
+                                            {"ssm_cfg.expand", "expand"},
+                                            {"ssm_cfg.headdim", "head_dim"},
+                                            {"ssm_cfg.ngroups", "n_groups"},
+                                            {"ssm_cfg.bias", "use_bias"},
+                                            {"ssm_cfg.conv_bias", "use_conv_bias"},
+                                            {"ssm_cfg.dt_limit", "time_step_limit"},
+                                            {NULL, NULL}};
+static const struct layout mamba_ssm = {
+    MAMBA2("embedding"), .aliases = of_mamba_ssm, .prepare = prepare_mamba_ssm, .tied = 1,
+    .defaults = "{\"hidden_size\": 2560, \"num_hidden_layers\": 64, \"vocab_size\": 50277, "
+                "\"pad_vocab_size_multiple\": 8, \"state_size\": 128, \"conv_kernel\": 4, "
+                "\"expand\": 2, \"head_dim\": 64, \"n_groups\": 1}"};
 
 /* Bamba's: a Mamba-2 in most layers, attention in those listed, and an MLP in all. */
 #define BAMBA \
@@ -333,6 +384,19 @@ static const char *const mamba2_harmless[] = {"chunk_size",
                                               "time_step_scale",
                                               NULL};
 
+static const char *const mamba_ssm_harmless[] = {"attn_cfg",
+                                                 "fused_add_norm",
+                                                 "residual_in_fp32",
+                                                 "ssm_cfg.A_init_range",
+                                                 "ssm_cfg.chunk_size",
+                                                 "ssm_cfg.conv_init",
+                                                 "ssm_cfg.dt_init_floor",
+                                                 "ssm_cfg.dt_max",
+                                                 "ssm_cfg.dt_min",
+                                                 "ssm_cfg.use_mem_eff_path",
+                                                 NULL};
+static const char *const mamba_ssm_null[] = {"ssm_cfg.d_ssm", NULL};
+
 static const char *const bamba_harmless[] = {"mamba_chunk_size",      "num_logits_to_keep",
                                              "number_of_conv_states", "z_loss_coefficient",
                                              "partial_rotary_factor", "attn_rotary_emb",
@@ -390,6 +454,7 @@ static const char *const falcon_h1_null[] = {"num_key_value_heads", "head_dim",
 
 const struct family families_recurrences[] = {
     {ROW(mamba2), .harmless = mamba2_harmless},
+    {ROW(mamba_ssm), .harmless = mamba_ssm_harmless, .nullable = mamba_ssm_null},
     {ROW(qwen3_next), .harmless = of_qwen, .nullable = some_layers},
     {ROW(qwen3_5_text), .harmless = of_qwen_dense, .nullable = listed},
     {ROW(qwen3_5_moe_text), .harmless = of_qwen, .nullable = listed},

@@ -3,7 +3,7 @@
 import json
 import os
 
-from family_cases import BF16, LONG, FamilyCase, rope, tokens
+from family_cases import BF16, LONG, FamilyCase, as_folder_of, rope, tokens
 
 
 def without(key, config):
@@ -15,6 +15,25 @@ def mamba2(**changes):
     config = tokens(**{**dict(hidden_size=12, num_hidden_layers=2, num_heads=4, head_dim=6, n_groups=2, state_size=5, conv_kernel=3, expand=2, layer_norm_epsilon=2e-3), **changes})
     del config["num_attention_heads"], config["max_position_embeddings"]
     return config
+
+
+def as_mamba_ssm(folder):
+    """A Mamba-2 as its authors' package writes it."""
+    def tie(tensors, at, config):
+        tensors["lm_head.weight"] = tensors["backbone.embeddings.weight"].clone()
+    keys = ("d_state", "state_size"), ("d_conv", "conv_kernel"), ("expand", "expand"), ("headdim", "head_dim"), ("ngroups", "n_groups"), ("bias", "use_bias")
+    as_folder_of(folder, {"embeddings.": "embedding."},
+                 lambda config: dict(d_model=config["hidden_size"], d_intermediate=0, n_layer=config["num_hidden_layers"], vocab_size=config["vocab_size"] - 5, pad_vocab_size_multiple=8,
+                                     ssm_cfg={"layer": "Mamba2", "chunk_size": 64, "d_ssm": None, "dt_limit": [0.3, 1.2], **{new: config[old] for new, old in keys}},
+                                     attn_layer_idx=[], attn_cfg={}, rms_norm=True, residual_in_fp32=True, fused_add_norm=True, tie_embeddings=True),
+                 (), tie)
+    path = os.path.join(folder, "config.json")
+    with open(path) as file:
+        config = json.load(file)
+    with open(path, "w") as file:
+        json.dump({key: config[key] for key in ("d_model", "d_intermediate", "n_layer", "vocab_size", "ssm_cfg", "attn_layer_idx", "attn_cfg", "rms_norm", "residual_in_fp32", "fused_add_norm",
+                                                "pad_vocab_size_multiple", "tie_embeddings")}, file, indent=1)
+        file.write("\n")
 
 
 def delta(**changes):
@@ -133,6 +152,9 @@ RECURRENCE_CASES = [
                rewrite=rewritten(lambda config: config.update(mamba_use_mlp=True, mlp_expansion_factor=8))),
     FamilyCase("mamba2", "mamba2", mamba2(use_bias=True, time_step_limit=(0.3, 1.2), hidden_act="gelu"),
                "norms of 2 groups behind the gate, clamped steps, biases of all projections; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("mamba-ssm", "mamba2", mamba2(vocab_size=48, hidden_size=8, num_heads=4, head_dim=4, state_size=3, use_bias=True, time_step_limit=(0.3, 1.2), layer_norm_epsilon=1e-5,
+                                             tie_word_embeddings=True, num_hidden_layers=1),
+               "keys and names of the authors' package, a vocabulary filled up from 43, a tied head that is stored; clamped steps; bf16 weights", length=LONG, segments=1, stored=BF16, rewrite=as_mamba_ssm),
     FamilyCase("mamba2-published", "mamba2", mamba2(num_heads=3, head_dim=8, n_groups=1, use_conv_bias=False, conv_kernel=4, state_size=4, tie_word_embeddings=True, num_hidden_layers=3),
                "one group, no biases, a tied head; the limit as bare Infinity; bf16 weights", length=LONG, stored=BF16, rewrite=rewritten(lambda config: config.update(time_step_limit=[0.0, float("inf")], intermediate_size=24, norm_before_gate=True, rms_norm=True, time_step_init_scheme="random", time_step_scale=1.0))),
 ]
