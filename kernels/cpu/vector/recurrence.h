@@ -98,6 +98,28 @@ INLINE void chunk_copy(float *out, size_t ld, const float *x, size_t stride, int
     }
 }
 
+/* Asks for rows of a head that will be read soon, or written: they are so far apart that the
+ * processor does not foresee them. */
+INLINE void chunk_fetch(const float *x, size_t stride, size_t rows, int columns)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (int c = 0; c < columns; c += 16)
+            __builtin_prefetch(x + r * stride + c, 0, 2);
+}
+
+INLINE void chunk_fetch_to_write(const float *x, size_t stride, size_t rows, int columns)
+{
+    for (size_t r = 0; r < rows; r++)
+        for (int c = 0; c < columns; c += 16)
+            __builtin_prefetch(x + r * stride + c, 1, 2);
+}
+
+/* Rows [first, end) of the head, at most those of a chunk. */
+INLINE size_t chunk_rows(size_t first, size_t end)
+{
+    return first < end ? smaller(CHUNK, end - first) : 0;
+}
+
 /* out[columns, out_ld] = x[rows, ld]^T, its rows ended with zeros to whole vectors. */
 INLINE void chunk_transpose(float *out, size_t out_ld, const float *x, size_t ld, int rows,
                             int columns)

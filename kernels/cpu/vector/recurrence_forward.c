@@ -57,14 +57,19 @@ void recur_head(const struct recurrence_task *t, size_t span)
           *erase = recurrence_take(t->scratch, &at, (size_t)CHUNK * CHUNK_LD),
           *state = recurrence_take(t->scratch, &at, (size_t)t->key_size * ld);
     unsigned mode = denormals_off();
+    chunk_fetch(t->value + span * t->stride, t->stride, chunk_rows(span, last), t->value_size);
     recurrence_load(state, t, span, ld);
     for (size_t first = span, end; first < last; first = end) {
         chunk_begin(&c, t, first);
         end = first + (size_t)c.rows;
+        if (first >= before)
+            chunk_fetch_to_write(t->o + (first - before) * t->o_stride, t->o_stride, end - first,
+                                 t->value_size);
         if (t->delta)
             chunk_correct(&c, state, erase, out, written);
         else
             chunk_write(&c, written);
+        chunk_fetch(t->value + end * t->stride, t->stride, chunk_rows(end, last), t->value_size);
         if (end > before)
             read_chunk(&c, out, state, written);
         chunk_advance(&c, state, written);
