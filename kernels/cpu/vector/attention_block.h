@@ -1,11 +1,11 @@
 /* Blocks of attention of one head over one segment: QUERIES x KEYS scores that stay in the near
  * caches, the packed arrays they are made from, and which blocks are skipped.
  *
- * Skipping. v_exp is exactly 0 below EXP_ZERO_BELOW. By Cauchy and Schwarz |scale q.k| <= max
- * |scale q| max |k| over a block, so all its scores are below a bound. When the bound is below the
- * smallest running maximum (in reverse, the smallest lse) of the block's rows by more than that,
- * every P is 0 and the maxima do not change, so skipping the block changes no bit. Near blocks come
- * first, so the maxima are known early. */
+ * Skipping. v_exp_difference is exactly 0 below EXP_DIFFERENCE_ZERO_BELOW. By Cauchy and Schwarz
+ * |scale q.k| <= max |scale q| max |k| over a block, so all its scores are below a bound. When the
+ * bound is below the smallest running maximum (in reverse, the smallest lse) of the block's rows by
+ * more than that, every P is 0 and the maxima do not change, so skipping the block changes no bit.
+ * Near blocks come first, so the maxima are known early. */
 #ifndef REACH_KERNELS_CPU_VECTOR_ATTENTION_BLOCK_H
 #define REACH_KERNELS_CPU_VECTOR_ATTENTION_BLOCK_H
 
@@ -257,7 +257,7 @@ static int block_is_zero(const struct attention_task *t, const struct packed *p,
     double top = bound * (1 + rounding) + bias + key_bias;
     double slack = 1e-3 +
                    1e-6 * (bound + fabs((double)bias) + fabs(key_bias) + fabs((double)smallest));
-    return t->skip && top + slack < (double)smallest + (double)EXP_ZERO_BELOW;
+    return t->skip && top + slack < (double)smallest + (double)EXP_DIFFERENCE_ZERO_BELOW;
 }
 
 /* Columns of row r to compute: those allowed by causality, in whole vectors. */

@@ -45,7 +45,7 @@ INLINE void exponentials(float *z, float *sum, float largest, int columns)
     v_float origin = v_all(largest == -INFINITY ? 0 : largest),
             total = v_load(sum); /* all masked so far: e^(-inf - 0) = 0 */
     for (int c = 0; c < columns; c += WIDTH) {
-        v_float e = v_exp(v_load(z + c) - origin);
+        v_float e = v_exp_difference(v_load(z + c), origin);
         v_store(z + c, e);
         total += e;
     }

@@ -26,7 +26,7 @@ static void mass_block(double *mass, const struct attention_task *t, const struc
             v_float score = v_load(z + c);
             if (bias)
                 score += v_load(bias + c);
-            v_store(to + c, v_load(to + c) + v_exp(score - origin));
+            v_store(to + c, v_load(to + c) + v_exp_difference(score, origin));
         }
     }
     for (int at = 0; at < QUERIES - 1 + b->keys; at++) {

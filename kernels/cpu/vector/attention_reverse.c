@@ -12,7 +12,8 @@ INLINE void reverse_row(float *z, const float *bias, float *ds, const float *slo
         v_float score = v_load(z + c);
         if (bias)
             score += v_load(bias + c);
-        v_float probability = v_exp(score - origin), g = probability * (v_load(ds + c) - center);
+        v_float probability = v_exp_difference(score, origin),
+                g = probability * (v_load(ds + c) - center);
         if (multiplier)
             g *= v_load(multiplier + c);
         if (slope)

@@ -172,6 +172,18 @@ INLINE v_float v_max(v_float x, v_float y)
     return _mm512_max_ps(x, y);
 }
 
+/* x - floor x, and 0 for infinities. */
+INLINE v_float v_fraction(v_float x)
+{
+    return _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
+
+/* x 2^floor(power) */
+INLINE v_float v_scale(v_float x, v_float power)
+{
+    return _mm512_scalef_ps(x, power);
+}
+
 INLINE v_double v_low(v_float x)
 {
     return _mm512_cvtps_pd(_mm512_castps512_ps256(x));
