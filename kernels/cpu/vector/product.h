@@ -12,6 +12,7 @@
 /* Sixteen vector registers hold 6 x 2 sums, a row of B and an element of A; thirty-two would hold
  * 14 x 2, but 12 rows divide the blocks of attention. */
 enum { TILE_ROWS = VECTOR_WIDTH == 16 ? 12 : 6, PANEL = 2 * VECTOR_WIDTH };
+enum { B_AHEAD = 12 }; /* rows of B that are fetched ahead: they lie in the second cache */
 
 #if defined(__AVX512BF16__) && !defined(PRODUCT_FLOATS)
 #define PRODUCT_PAIRS
@@ -120,20 +121,30 @@ INLINE void product_tile(float *c, size_t ldc, const group *a, size_t lda, const
                          const int vectors, const int transposed)
 {
     v_float sum[TILE_ROWS][2];
+    const group *third[TILE_ROWS / 3]; /* every third row of A: few registers reach all rows */
+#pragma GCC unroll 4
+    for (int i = 0; i < TILE_ROWS / 3; i++)
+        third[i] = a + (size_t)(3 * i) * lda;
 #pragma GCC unroll 12
     for (int r = 0; r < rows; r++)
         sum[r][0] = sum[r][1] = v_all(0);
-#pragma GCC unroll 1
+#pragma GCC unroll 4
     for (size_t k = 0; k < depth; k++) {
         v_group b0 = v_load_group(b), b1 = vectors > 1 ? v_load_group(b + WIDTH) : b0;
+#pragma GCC unroll 2
+        for (int i = 0; i < vectors * WIDTH; i += 16)
+            __builtin_prefetch(b + B_AHEAD * ldb + i);
 #pragma GCC unroll 12
         for (int r = 0; r < rows; r++) {
-            v_group x = v_all_group(transposed ? a[r] : a[(size_t)r * lda]);
+            v_group x = v_all_group(transposed ? a[r] : third[r / 3][(size_t)(r % 3) * lda]);
             sum[r][0] = v_fma_group(x, b0, sum[r][0]);
             if (vectors > 1)
                 sum[r][1] = v_fma_group(x, b1, sum[r][1]);
         }
-        a += transposed ? lda : 1;
+#pragma GCC unroll 4
+        for (int i = 0; i < TILE_ROWS / 3; i++)
+            third[i]++;
+        a += lda;
         b += ldb;
     }
 #pragma GCC unroll 12
