@@ -48,7 +48,9 @@ struct packed {
     size_t ld, value_ld; /* of the row-major copies: whole panels, an odd number of cache lines */
     int width, value_width; /* head_size and value_size rounded up to whole vectors */
     float *key_t, *value_t; /* panels [keys / PANEL][head_size or value_size][PANEL] */
-    float *query, *key, *dq; /* [rows, ld] */
+    float *query, *key; /* [rows, ld] */
+    float *dq; /* [queries / QUERIES][dq_width / PANEL][QUERIES][PANEL]: the blocks come from far
+                  for each block of keys, and the processor fetches ahead what is read in order */
     float *value, *d_o; /* [rows, value_ld] */
     float *query_room,
         *d_o_room; /* the same, of what is a left and a right factor where these differ */
@@ -57,6 +59,11 @@ struct packed {
     float *query_size,
         *key_size; /* per block: the largest row length; NaN if anything is not finite */
 };
+
+INLINE size_t dq_width(int head_size)
+{
+    return round_up((size_t)head_size, PANEL);
+}
 
 /* Lays the arrays out from `base` (NULL: counts only) and returns the floats they take. */
 static size_t pack_layout(struct packed *p, float *base, int head_size, int value_size, int queries,
@@ -85,7 +92,7 @@ static size_t pack_layout(struct packed *p, float *base, int head_size, int valu
         TAKE(value_t, k * v);
         TAKE(key, k * ld);
         TAKE(d_o, q * value_ld);
-        TAKE(dq, q * ld);
+        TAKE(dq, round_up(q, QUERIES) * dq_width(head_size));
         TAKE(lse, q);
         TAKE(dot, q);
         TAKE(query_room, GROUP > 1 ? q * ld : 0);

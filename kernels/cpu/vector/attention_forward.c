@@ -62,7 +62,7 @@ static void forward_block(const struct attention_task *t, const struct packed *p
     for (int first = 0, rows; first < b->queries; first += rows) {
         rows = b->queries - first < STRIP ? b->queries - first : STRIP;
         int diagonal = b->diagonal + first;
-        product(w->score, LD, p->left.query + (size_t)(b->i + first) * p->ld, p->ld,
+        product(w->score, PANEL, LD, p->left.query + (size_t)(b->i + first) * p->ld, p->ld,
                 p->right.key_t + (size_t)b->j * (size_t)groups(d), (size_t)groups(d) * PANEL, PANEL,
                 rows, columns_all, d, 0, 0, causal ? MASK_RESULT : MASK_NONE, diagonal);
         for (int r = 0; r < rows;
@@ -86,7 +86,7 @@ static void forward_block(const struct attention_task *t, const struct packed *p
                 memset(z + columns, 0, (size_t)(LD - columns) * sizeof(float));
         }
         const group *probability = group_along_rows(w->score, w->score, LD, rows, KEYS);
-        product(p->first + (size_t)first * p->value_ld, p->value_ld, probability, LD,
+        product(p->first + (size_t)first * p->value_ld, PANEL, p->value_ld, probability, LD,
                 p->right.value + (size_t)(b->j / GROUP) * p->value_ld, PANEL, p->value_ld, rows,
                 p->value_width, b->keys, 1, 0, causal ? MASK_LEFT : MASK_NONE, diagonal);
     }

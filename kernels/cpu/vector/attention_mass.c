@@ -10,7 +10,7 @@ static void mass_block(double *mass, const struct attention_task *t, const struc
     struct workspace *w = p->work;
     float *diagonal = p->second; /* [QUERIES + LD]: entry (r, c) belongs to QUERIES - 1 - r + c */
     int d = t->head_size;
-    product(w->score, LD, p->left.query + (size_t)b->i * p->ld, p->ld,
+    product(w->score, PANEL, LD, p->left.query + (size_t)b->i * p->ld, p->ld,
             p->right.key_t + (size_t)b->j * (size_t)groups(d), (size_t)groups(d) * PANEL, PANEL,
             b->queries, (int)round_up((size_t)b->keys, WIDTH), d, 0, 0,
             b->causal ? MASK_RESULT : MASK_NONE, b->diagonal);

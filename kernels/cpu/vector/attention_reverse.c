@@ -34,9 +34,9 @@ static void reverse_block(const struct attention_task *t, const struct packed *p
                       left = causal ? MASK_LEFT : MASK_NONE,
                       left_t = causal ? MASK_LEFT_T : MASK_NONE;
     int columns_all = (int)round_up((size_t)b->keys, WIDTH);
-    product(w->score, LD, p->left.query + i, p->ld, p->right.key_t + (size_t)b->j * depth,
+    product(w->score, PANEL, LD, p->left.query + i, p->ld, p->right.key_t + (size_t)b->j * depth,
             depth * PANEL, PANEL, b->queries, columns_all, d, 0, 0, result, b->diagonal);
-    product(w->d_score, LD, p->left.d_o + (size_t)b->i * p->value_ld, p->value_ld,
+    product(w->d_score, PANEL, LD, p->left.d_o + (size_t)b->i * p->value_ld, p->value_ld,
             p->right.value_t + (size_t)b->j * value_depth, value_depth * PANEL, PANEL, b->queries,
             columns_all, v, 0, 0, result, b->diagonal);
     for (int r = 0; r < b->queries; r++) {
@@ -63,12 +63,13 @@ static void reverse_block(const struct attention_task *t, const struct packed *p
     const group *probability = group_along_columns(w->score, w->score, LD, b->queries, columns_all),
                 *left_ds = group_along_rows(w->slope, w->d_score, LD, b->queries, KEYS),
                 *ds = group_along_columns(w->d_score, w->d_score, LD, b->queries, columns_all);
-    product(p->second, p->value_ld, probability, LD, p->right.d_o + block * p->value_ld, PANEL,
-            p->value_ld, b->keys, p->value_width, b->queries, 1, 1, left_t, b->diagonal);
-    product(p->first, p->ld, ds, LD, p->right.query + block * p->ld, PANEL, p->ld, b->keys,
+    product(p->second, PANEL, p->value_ld, probability, LD, p->right.d_o + block * p->value_ld,
+            PANEL, p->value_ld, b->keys, p->value_width, b->queries, 1, 1, left_t, b->diagonal);
+    product(p->first, PANEL, p->ld, ds, LD, p->right.query + block * p->ld, PANEL, p->ld, b->keys,
             p->width, b->queries, 1, 1, left_t, b->diagonal);
-    product(p->dq + i, p->ld, left_ds, LD, p->right.key + (size_t)(b->j / GROUP) * p->ld, PANEL,
-            p->ld, b->queries, p->width, b->keys, 1, 0, left, b->diagonal);
+    product(p->dq + (size_t)b->i * dq_width(d), QUERIES * PANEL, PANEL, left_ds, LD,
+            p->right.key + (size_t)(b->j / GROUP) * p->ld, PANEL, p->ld, b->queries, p->width,
+            b->keys, 1, 0, left, b->diagonal);
 }
 
 void attention_reverse_head(const struct attention_task *t)
@@ -90,7 +91,7 @@ void attention_reverse_head(const struct attention_task *t)
                     (struct sizes){p.key_size, KEYS, 1});
     sizes_finish(p.query_size, query_blocks);
     sizes_finish(p.key_size, padded / KEYS);
-    memset(p.dq, 0, (size_t)t->queries * p.ld * sizeof(float));
+    memset(p.dq, 0, (size_t)query_blocks * QUERIES * dq_width(d) * sizeof(float));
     for (int i = 0; i < t->queries; i++) {
         prefetch_ahead(t->o, t->o_stride, i, t->queries, v);
         p.dot[i] = (float)dot_span_double(p.d_o + (size_t)i * p.value_ld,
@@ -129,8 +130,10 @@ void attention_reverse_head(const struct attention_task *t)
     }
     for (int i = 0; i < t->queries; i++) {
         float *out = t->dq + (size_t)i * t->q_stride;
-        for (int c = 0; c < d; c++)
-            out[c] = t->scale * p.dq[(size_t)i * p.ld + (size_t)c];
+        const float *from = p.dq + (size_t)(i - i % QUERIES) * dq_width(d) + i % QUERIES * PANEL;
+        for (int first = 0; first < d; first += PANEL, from += QUERIES * PANEL)
+            for (int c = first; c < d && c < first + PANEL; c++)
+                out[c] = t->scale * from[c - first];
     }
     denormals_restore(mode);
 }

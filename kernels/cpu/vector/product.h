@@ -166,12 +166,13 @@ enum product_mask {
 };
 
 /* C[m, n] (+)= A[m, depth] B[depth, n] of factors in groups; n is rounded up to whole vectors,
- * depth to whole groups, beyond which A or B is zero. */
-INLINE void product(float *c, size_t ldc, const group *a, size_t lda, const group *b,
-                    size_t panel_stride, size_t ldb, int m, int n, int depth, int accumulate,
-                    const int transposed, enum product_mask mask, int diagonal)
+ * depth to whole groups, beyond which A or B is zero. C is in panels of PANEL columns too,
+ * result_stride apart: PANEL if its rows are whole. */
+INLINE void product(float *c, size_t result_stride, size_t ldc, const group *a, size_t lda,
+                    const group *b, size_t panel_stride, size_t ldb, int m, int n, int depth,
+                    int accumulate, const int transposed, enum product_mask mask, int diagonal)
 {
-    for (int column = 0; column < n; column += PANEL, b += panel_stride) {
+    for (int column = 0; column < n; column += PANEL, b += panel_stride, c += result_stride) {
         int wide = n - column > WIDTH;
         for (int row = 0, rows; row < m; row += rows) {
             rows = m - row >= TILE_ROWS ? TILE_ROWS : m - row >= 4 ? 4 : m - row >= 2 ? 2 : 1;
@@ -183,7 +184,7 @@ INLINE void product(float *c, size_t ldc, const group *a, size_t lda, const grou
             if (mask == MASK_LEFT_T && row - diagonal > 0)
                 first = row - diagonal < end ? row - diagonal : end;
             first /= GROUP;
-            float *to = c + (size_t)row * ldc + column;
+            float *to = c + (size_t)row * ldc;
             const group *left = a + (transposed ? (size_t)first * lda + (size_t)row
                                                 : (size_t)row * lda + (size_t)first),
                         *right = b + (size_t)first * ldb;

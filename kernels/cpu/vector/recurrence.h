@@ -151,7 +151,7 @@ __attribute__((unused)) static void multiply(float *c, size_t ldc, const float *
                                              const float *b, size_t ldb, int m, int n, int depth,
                                              int accumulate, enum product_mask mask)
 {
-    product(c, ldc, a, lda, b, PANEL, ldb, m, n, depth, accumulate, 0, mask, 0);
+    product(c, PANEL, ldc, a, lda, b, PANEL, ldb, m, n, depth, accumulate, 0, mask, 0);
 }
 
 __attribute__((unused)) static void multiply_transposed(float *c, size_t ldc, const float *a,
@@ -159,7 +159,7 @@ __attribute__((unused)) static void multiply_transposed(float *c, size_t ldc, co
                                                         int m, int n, int depth, int accumulate,
                                                         enum product_mask mask)
 {
-    product(c, ldc, a, lda, b, PANEL, ldb, m, n, depth, accumulate, 1, mask, 0);
+    product(c, PANEL, ldc, a, lda, b, PANEL, ldb, m, n, depth, accumulate, 1, mask, 0);
 }
 
 static const float NEAR = 0x1p-60f;
