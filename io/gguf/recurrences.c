@@ -67,6 +67,8 @@ static const struct name_row nemotron_names[] = {NEMOTRON_NAMES, {0}};
 static const struct name_row nemotron_moe_names[] = {
     NEMOTRON_NAMES,
     {"blk.#.ffn_gate_inp", NEMOTRON("mixer.gate"), LAYOUT_SAME},
+    {"blk.#.ffn_latent_down", NEMOTRON("mixer.fc1_latent_proj"), LAYOUT_SAME},
+    {"blk.#.ffn_latent_up", NEMOTRON("mixer.fc2_latent_proj"), LAYOUT_SAME},
     {"blk.#.exp_probs_b", NEMOTRON("mixer.gate.e_score_correction_bias"), LAYOUT_BARE},
     {"blk.#.ffn_up_exps", NEMOTRON("mlp.experts.up_exps"), LAYOUT_SAME},
     {"blk.#.ffn_down_exps", NEMOTRON("mlp.experts.down_exps"), LAYOUT_SAME},
@@ -133,6 +135,7 @@ static const struct key_row nemotron_moe_keys[] = {
     {"expert_feed_forward_length", "moe_intermediate_size", KEY_NEEDED},
     {"expert_shared_feed_forward_length", "moe_shared_expert_intermediate_size", KEY_NEEDED},
     {"expert_shared_count", "n_shared_experts", KEY_COPIED},
+    {"moe_latent_size", "moe_latent_size", KEY_COPIED},
     {"expert_weights_scale", "routed_scaling_factor", KEY_COPIED},
     {"expert_group_count", "n_group", KEY_COPIED},
     {"expert_group_used_count", "topk_group", KEY_COPIED},

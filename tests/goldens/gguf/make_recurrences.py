@@ -240,6 +240,7 @@ def write_nemotron(w, config, how):
         w.add_expert_weights_scale(config["routed_scaling_factor"])
         w.add_expert_group_count(config["n_group"])
         w.add_expert_group_used_count(config["topk_group"])
+        w.add_moe_latent_size(config["moe_latent_size"])
 
 
 def nemotron_parts(config, name, value, how):
@@ -363,7 +364,7 @@ MODELS = {
     "nemotron-h-plain": lambda name: own_recurrence(name, "nemotron_h", "nemotron_h", nemotron("linear_attention", "mlp", "full_attention", "mlp"), write_nemotron, nemotron_parts, groups=2),
     "nemotron-h-experts": lambda name: own_recurrence(name, "nemotron_h_moe", "nemotron_h",
                                                       nemotron("moe", "linear_attention", "full_attention", n_routed_experts=4, num_experts_per_tok=2, n_group=2, topk_group=1, moe_intermediate_size=4,
-                                                               moe_shared_expert_intermediate_size=6, routed_scaling_factor=2.5), write_nemotron, nemotron_parts, groups=2),
+                                                               moe_shared_expert_intermediate_size=6, routed_scaling_factor=2.5, moe_latent_size=6), write_nemotron, nemotron_parts, groups=2),
 }
 
 
