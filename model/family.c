@@ -13,6 +13,15 @@ const char *family_either(const struct decoder *d, const char *key, const char *
     return config_get(d->config, key) ? key : older;
 }
 
+int family_defaults(struct decoder *d, const char *defaults, struct error *e)
+{
+    json_t *values = json_loads(defaults, 0, NULL);
+    int bad = !values || json_object_update_recursive(values, config_root(d->config)) ||
+              json_object_update(config_root(d->config), values);
+    json_decref(values);
+    return bad ? fail_memory(e, 1024, "a configuration") : 0;
+}
+
 int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *e)
 {
     struct config *c = d->config;

@@ -38,6 +38,9 @@ const struct family *family_at(int i);
 /* The family that reads a model_type; NULL: none. */
 const struct family *family_of_type(const char *type);
 
+/* Gives absent keys of the configuration the values of an object in JSON. */
+int family_defaults(struct decoder *d, const char *defaults, struct error *e) MUST_USE;
+
 /* The config keys of a family's sizes; vocabulary NULL: the family sets it; kv_heads and head_size
  * NULL: as many as heads, hidden / heads. */
 struct size_keys {

@@ -380,15 +380,6 @@ static int read_block(struct block *b, const struct reading *r)
     return 0;
 }
 
-static int set_defaults(struct decoder *d, const char *defaults, struct error *e)
-{
-    json_t *values = json_loads(defaults, 0, NULL);
-    int bad = !values || json_object_update_recursive(values, config_root(d->config)) ||
-              json_object_update(config_root(d->config), values);
-    json_decref(values);
-    return bad ? fail_memory(e, 1024, "a configuration") : 0;
-}
-
 /* Renames keys by their aliases. */
 static int take_aliases(struct decoder *d, const struct alias *aliases, struct error *e)
 {
@@ -431,7 +422,7 @@ int layout_read(struct decoder *d, const struct layout *row, struct error *e)
                            ? names->older_head
                            : names->head;
     if (take_aliases(d, layout->aliases, e) ||
-        (layout->defaults && set_defaults(d, layout->defaults, e)) ||
+        (layout->defaults && family_defaults(d, layout->defaults, e)) ||
         (layout->prepare && layout->prepare(d, e)))
         return -1;
     const json_t *count = layout->experts_key ? config_get(d->config, layout->experts_key) : NULL;
