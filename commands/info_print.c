@@ -39,7 +39,8 @@ void info_put_blocks(FILE *f, const struct decoder *d)
 {
     static const char *const residuals[] = {[RESIDUAL_SEQUENTIAL] = "sequential",
                                             [RESIDUAL_PARALLEL] = "parallel",
-                                            [RESIDUAL_POST] = "norms after"};
+                                            [RESIDUAL_POST] = "norms after",
+                                            [RESIDUAL_DETOUR] = "a detour before recurrences"};
     static const char *const norms[] = {[NORM_LAYER] = "layer norm",
                                         [NORM_RMS] = "rms norm",
                                         [NORM_RMS_OUTSIDE] = "rms norm",

@@ -52,6 +52,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
            key_statistics = 0; /* of recurrences */
     size_t rows_at_once = narrow ? inputs : outputs; /* the most of any */
     size_t queries = 0, laurel = 0, low = 0, cut = 0; /* the most of any; with these kinds */
+    const size_t detour = detour_has(d) ? inputs : 0, start = side || detour ? inputs : 0;
     size_t inner = hidden, widest, rank = 0, shared = 0, own_width = 0; /* the last of latents */
     for (int l = 0; l < d->layers; l++) {
         const struct block *b = &d->blocks[l];
@@ -81,6 +82,11 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         most(&rows_at_once, span);
         most(&laurel, b->laurel.down.weight.data ? here : 0);
         most(&low, b->laurel.down.weight.data ? here * b->laurel.down.weight.rows : 0);
+        const struct low_rank *const added[] = {&b->detour.query, &b->detour.key_value,
+                                                &b->detour.gate, &b->detour.up};
+        for (int i = 0; i < 4; i++)
+            most(&low, here * (added[i]->down[0].weight.rows + added[i]->down[1].weight.rows));
+        most(&inner, block_detours(b) ? 2 * hidden : 0);
         most(&cut, b->gate_cut.present ? own : 0);
         most(&inner, x->routing.experts ? reads : 0);
         most(&slots, rows_of_experts * reads);
@@ -141,8 +147,13 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(d_gates), ROLE_RESIDUAL, reverse ? gates : 0, 1, OWN},
         {ENGINE(d_steps), ROLE_RESIDUAL, reverse ? steps : 0, 1, OWN},
         {ENGINE(key_statistics), ROLE_STATISTIC, key_statistics, 1, OWN},
-        {ENGINE(start), ROLE_ACTIVATION, side ? inputs : 0, hidden, OWN},
-        {ENGINE(d_start), ROLE_RESIDUAL, side && reverse ? inputs : 0, hidden, OWN},
+        {ENGINE(start), detour ? ROLE_RESIDUAL : ROLE_ACTIVATION, start, hidden, OWN},
+        {ENGINE(d_start), ROLE_RESIDUAL, reverse ? start : 0, hidden, OWN},
+        {ENGINE(pair), ROLE_RESIDUAL, detour, 2 * hidden, OWN},
+        {ENGINE(d_pair), ROLE_RESIDUAL, reverse ? detour : 0, 2 * hidden, OWN},
+        {ENGINE(half[0]), ROLE_INDEX, reverse ? detour : 0, 1, OWN},
+        {ENGINE(half[1]), ROLE_INDEX, reverse ? detour : 0, 1, OWN},
+        {ENGINE(passed), ROLE_RESIDUAL, detour, hidden, OWN},
         {ENGINE(side), ROLE_RESIDUAL, side ? inputs : 0, side, OWN},
         {ENGINE(side_tokens), ROLE_INDEX, side && d->side_rows < d->vocabulary ? inputs : 0, 1,
          OWN},

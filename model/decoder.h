@@ -32,7 +32,10 @@ struct norm_view {
 enum residual_wiring {
     RESIDUAL_SEQUENTIAL, /* m = x + p1(attention(n1(x))); y = m + p2(mlp(n2(m))) */
     RESIDUAL_PARALLEL, /* y = x + attention(n1(x)) + mlp(n2(x)) */
-    RESIDUAL_POST /* m = p1(x + attention(n1(x))); y = p2(m + mlp(n2(m))) */
+    RESIDUAL_POST, /* m = p1(x + attention(n1(x))); y = p2(m + mlp(n2(m))) */
+    RESIDUAL_DETOUR, /* y = x + after(mlp(n2(attention(n1(x | e))))), where e is layer 0's x; the
+                        next block is one that rejoins */
+    RESIDUAL_REJOIN /* y = what the block before read + recurrence(n1(x)), without an MLP */
 };
 
 enum { ROTARY_NONE = -1, ROTARIES = 2 };
@@ -151,6 +154,20 @@ struct mixer {
     struct recurrence_view recurrence;
 };
 
+/* What is added to a matrix: up [down_0; down_1] ("LoRA", Hu et al. 2021). */
+struct low_rank {
+    struct linear down[2]; /* [rank, in]; weight.data of the first NULL: nothing; of the second:
+                              only the first */
+    struct linear up; /* [out, ranks] */
+};
+
+/* What a block that makes a detour has besides: another matrix after its MLP, and additions to
+ * those of queries, of keys and values, and of the MLP. */
+struct detour {
+    struct linear after; /* [hidden, hidden] */
+    struct low_rank query, key_value, gate, up;
+};
+
 /* How a block reads and writes several streams x_k (struct streams): with m(a) = tanh(router
  * norm(a)) and p_i = x_i + the sum over j of (predict m(x_active))_ij x_j it turns p_active into t,
  * and writes p_i + (correct m(t))_i (t - p_active). */
@@ -206,6 +223,7 @@ struct block {
     struct side_input side;
     struct predictor predictor; /* with several streams */
     struct learned_residual laurel;
+    struct detour detour; /* with RESIDUAL_DETOUR */
     double factor; /* on the block's output; 0: 1 */
     struct score score;
 };
@@ -334,8 +352,8 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
 long decoder_cone(const struct decoder *d, long n);
 /* Radians per position of pair i in a segment of n inputs. */
 double rotary_frequency(const struct rotary *r, int i, double n);
-/* 1 if the block mixes its rows; if it attends; has a convolution; a recurrence; an MLP or
- * experts. */
+/* 1 if the block mixes its rows; if it attends; has a convolution; a recurrence; makes a detour;
+ * has an MLP or experts. */
 static inline int block_mixes(const struct block *b)
 {
     return b->mixer.ways != 0;
@@ -351,6 +369,10 @@ static inline int block_convolves(const struct block *b)
 static inline int block_recurs(const struct block *b)
 {
     return (b->mixer.ways & MIXING_RECURRENCE) != 0;
+}
+static inline int block_detours(const struct block *b)
+{
+    return b->residual == RESIDUAL_DETOUR;
 }
 static inline int block_has_mlp(const struct block *b)
 {

@@ -23,7 +23,8 @@ static int create_activations(struct engine *g, struct error *e)
 {
     size_t host = attribution_host(&g->shape);
     if (buffers_create(g, e) || slices_open(g, e) || aside_open(g, e) || experts_open(g, e) ||
-        (g->places && engine_fill_places(g, e)) || (g->d->streams.count && streams_open(g, e)))
+        (g->places && engine_fill_places(g, e)) || (g->d->streams.count && streams_open(g, e)) ||
+        (g->half[0] && detour_open(g, e)))
         return -1;
     if (host && !(g->host = calloc(host, sizeof *g->host)))
         return fail_memory(e, 8.0 * (double)host, "a segment's embeddings");

@@ -25,6 +25,10 @@ struct linear_weights {
     struct weight *weight, *bias;
 };
 
+struct low_rank_weights {
+    struct linear_weights down, up;
+};
+
 struct expert_weights {
     struct linear_weights up, gate, down, down_bias;
 };
@@ -44,7 +48,8 @@ struct block_weights {
     struct linear_weights latent_down, latent_up, latent_shared, latent_query_down;
     struct linear_weights side_gate, side_project, side_out;
     struct linear_weights stream_router, predict, predict_active, predict_turned, correct;
-    struct linear_weights laurel_down, laurel_up;
+    struct linear_weights laurel_down, laurel_up, after;
+    struct low_rank_weights query_low, kv_low, gate_low, up_low;
     struct weight *sinks, *correction, *side_table;
     struct expert_weights *experts; /* [experts]; empty if not loaded. NULL: none */
     int loaded; /* all; of experts if weights are resident */
@@ -227,8 +232,9 @@ struct engine {
     struct buffer *d_branch; /* with experts apart: [B queries, d] */
     struct buffer *fresh; /* with carry: [B outputs, widest kv] keys and values of the positions
                              of a layer's x */
-    struct buffer *start, *d_start, *side; /* with inputs besides x: [B n, d] layer 0's x, and the
-                                              gradients of what blocks made of it; [B n, width] */
+    struct buffer *start, *d_start, *side; /* with inputs besides x, or detours: [B n, d] layer 0's
+                                              x, and the gradients of what blocks made of it; [B n,
+                                              width] */
     struct buffer *side_tokens; /* tokens with a row of their tables [B n], if not all have one */
     /* with N streams: temporaries [B n, d]; all streams of the last rows [B queries, N d]; the
      * head's input before its norm [B outputs, d]; root mean squares of rows, their gradients, and
@@ -241,7 +247,11 @@ struct engine {
      * all but the first are 1; r of r, i; r N + j of r, i, j */
     struct buffer *single[STREAMS_MOST], *one[STREAMS_MOST]; /* [B n], [B n, N] */
     struct buffer *rest, *of_row, *of_pair; /* [B n, N], [B n, N], [B n, N N] */
-    struct buffer *laurel, *low; /* its branch [B queries, d]; its gradient [B queries, rank] */
+    struct buffer *laurel, *low; /* its branch [B queries, d]; rows of low rank [B queries, rank] */
+    /* with detours: [x | start] and its gradient [B n, 2 d], with the indices of its halves as rows
+     * of width d [B n]; what the block that makes one read, and the gradient that its rejoining
+     * passes by it [B n, d] */
+    struct buffer *pair, *d_pair, *half[2], *passed;
     struct buffer *cut_a, *cut_b, *cut_d; /* with gate_cut: [B queries, m] */
     struct buffer *spread, *d_spread; /* standard deviations, their gradients [B queries] */
     int expanded; /* with latents: the layer whose q and kv are in the buffers that all share; -1:
@@ -565,6 +575,24 @@ void laurel_scale_reverse(struct engine *g, struct buffer *d_mid, struct rows ro
  * g->t and `spare` [B queries, d]. */
 void laurel_reverse(struct engine *g, int l, struct buffer *spare, const struct buffer *d_sum,
                     int batch);
+
+/* -- detour.c -- */
+/* 1 if any block makes a detour. */
+int detour_has(const struct decoder *d);
+/* Fills the constants of g. */
+int detour_open(struct engine *g, struct error *e) MUST_USE;
+/* g->y [B n, 2 d] = the norm of layer l's x beside layer 0's. */
+void detour_norm(struct engine *g, int l, int batch);
+/* The gradient of g->y there -> += that of x, with what passes by the block, in dx [B n, d]; +=
+ * that of layer 0's x in g->d_start. */
+void detour_norm_reverse(struct engine *g, int l, struct buffer *dx, int batch);
+/* dy [B queries, d], the gradient of the output of block l, which rejoins: kept in g->passed. */
+void detour_pass(struct engine *g, int l, const struct buffer *dy, int batch);
+/* y += what W of low rank makes of x; in reverse dx += its transpose of dy. Overwrites g->low. */
+void low_rank_add(struct engine *g, struct buffer *y, const struct buffer *x,
+                  const struct low_rank_weights *w, struct rows rows);
+void low_rank_reverse(struct engine *g, struct buffer *dx, const struct buffer *dy,
+                      const struct low_rank_weights *w, struct rows rows);
 
 /* -- cut.c -- */
 /* s->gate_raw -> s->gate. */

@@ -37,7 +37,7 @@ void forward_embed(struct engine *g, int batch)
     if (norm)
         k->norm(k, g->layers[0].x, g->raw_statistics, g->raw, &g->embedding_norm.norm, rows,
                 d->hidden);
-    if (d->side_width)
+    if (g->start)
         k->copy(k, g->start, d->streams.count ? to : g->layers[0].x, rows, d->hidden);
     if (d->streams.count)
         streams_expand(g, batch);
@@ -90,6 +90,8 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
     if (!b->source)
         k->linear(k, raw_kv, g->y, w->kv.weight, w->kv.bias, key_rows, 0);
     k->linear(k, raw_q, y_last, w->query.weight, w->query.bias, query_rows, 0);
+    low_rank_add(g, raw_kv, g->y, &w->kv_low, key_rows);
+    low_rank_add(g, raw_q, y_last, &w->query_low, query_rows);
     if (heads && !b->source) {
         if (!b->values_normed)
             k->copy(k, flat_kv, raw_kv, key_rows, kv_width); /* for the values */
@@ -220,6 +222,11 @@ static int forward_mlp(struct engine *g, int l, struct buffer *to, struct buffer
     else if (w->up.weight)
         k->activate(k, g->a, s->up, w->gate.weight ? s->gate : NULL, b->activation, rows,
                     mlp_width(b));
+    if (w->after.weight) {
+        k->linear(k, g->t, g->a, w->down.weight, w->down.bias, rows, 0);
+        k->linear_add(k, to, onto, g->t, w->after.weight, w->after.bias, rows);
+        return 0;
+    }
     if (b->experts.apart) {
         k->linear(k, s->mlp_own, g->a, w->down.weight, w->down.bias, rows, 0);
         return experts_apart_join(g, l, to, batch, e);
@@ -269,8 +276,11 @@ static struct buffer *forward_mixing(struct engine *g, int l, struct buffer *x, 
 {
     int keys = g->shape.keys[l], queries = g->shape.queries[l];
     struct buffer *y_last = g->y;
-    forward_norm(g, g->y, g->layers[l].statistics_1, x, &g->blocks[l].attention_norm,
-                 (struct rows){batch, keys});
+    if (block_detours(&g->d->blocks[l]))
+        detour_norm(g, l, batch);
+    else
+        forward_norm(g, g->y, g->layers[l].statistics_1, x, &g->blocks[l].attention_norm,
+                     (struct rows){batch, keys});
     if (queries < keys) {
         g->k->tail(g->k, g->t, g->y, batch, queries, keys, g->d->hidden);
         y_last = g->t;
@@ -296,7 +306,7 @@ int forward_rest(struct engine *g, int l, struct buffer *y_last, int batch, int 
 
     if (!block_has_mlp(b)) {
         if (!only_kept)
-            branch_joins(g, l, out, x, keys, batch);
+            branch_joins(g, l, out, b->residual == RESIDUAL_REJOIN ? g->passed : x, keys, batch);
         return 0;
     }
 
@@ -305,6 +315,8 @@ int forward_rest(struct engine *g, int l, struct buffer *y_last, int batch, int 
     struct buffer *mlp_input = s->mid;
     if (!block_mixes(b)) {
         mlp_input = x;
+    } else if (block_detours(b)) {
+        mixer_output(g, l, s->mid, NULL, 0, batch);
     } else if (b->residual != RESIDUAL_PARALLEL) {
         forward_mid(g, l, b->residual_from_norm ? y_last : x,
                     b->residual_from_norm ? queries : keys, batch);
@@ -320,9 +332,11 @@ int forward_rest(struct engine *g, int l, struct buffer *y_last, int batch, int 
     forward_norm(g, g->y, s->statistics_2, mlp_input, &w->mlp_norm, query_rows);
     if (w->up.weight)
         k->linear(k, s->up, g->y, w->up.weight, w->up.bias, query_rows, 0);
+    low_rank_add(g, s->up, g->y, &w->up_low, query_rows);
     if (w->gate.weight)
         k->linear(k, b->gate_cut.present ? s->gate_raw : s->gate, g->y, w->gate.weight,
                   w->gate.bias, query_rows, 0);
+    low_rank_add(g, s->gate, g->y, &w->gate_low, query_rows);
     if (b->gate_cut.present)
         cut_forward(g, l, query_rows);
     if (b->experts.apart ? experts_apart_forward(g, l, batch, e)
@@ -333,7 +347,9 @@ int forward_rest(struct engine *g, int l, struct buffer *y_last, int batch, int 
     if (only_kept && !w->mlp_post_norm.present)
         return 0;
 
-    struct buffer *from = b->residual_from_norm ? g->y : mlp_input;
+    struct buffer *from = b->residual_from_norm ? g->y : block_detours(b) ? x : mlp_input;
+    if (block_detours(b))
+        k->copy(k, g->passed, x, query_rows, hidden);
     if (w->mlp_post_norm.present)
         return forward_post(g, l, from, batch, only_kept, e);
     if (b->residual == RESIDUAL_PARALLEL) {

@@ -121,9 +121,13 @@ static int reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct 
     const struct block *b = &g->d->blocks[l];
     struct buffer *gate = w->gate.weight ? s->gate : NULL;
     int own = w->up.weight != NULL, width = mlp_width(b), apart = b->experts.apart;
+    const struct buffer *d_down = apart ? g->d_branch : as_operand(g, dy);
+    if (w->after.weight) {
+        k->linear_reverse(k, g->t, d_down, w->after.weight, rows, 0);
+        d_down = g->t;
+    }
     if (own)
-        k->linear_reverse(k, g->a, apart ? g->d_branch : as_operand(g, dy), w->down.weight, rows,
-                          0);
+        k->linear_reverse(k, g->a, d_down, w->down.weight, rows, 0);
     if (w->shared_gate.weight) {
         k->activate(k, g->da_gate, s->up, gate, b->activation, rows, width);
         k->weigh_reverse(k, g->d_weights, g->a, g->da_gate, NULL, s->shared_weight,
@@ -136,11 +140,13 @@ static int reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct 
                             rows, width);
     if (own)
         k->linear_reverse(k, g->y, g->a, w->up.weight, rows, 0);
+    low_rank_reverse(g, g->y, g->a, &w->up_low, rows);
     if (b->gate_cut.present)
         cut_reverse(g, l, rows);
     if (gate)
         k->linear_reverse(k, g->y, b->gate_cut.present ? g->cut_d : g->da_gate, w->gate.weight,
                           rows, 1);
+    low_rank_reverse(g, g->y, g->da_gate, &w->gate_low, rows);
     if (w->shared_gate.weight) {
         k->route_reverse(k, g->d_logits, g->d_weights, s->shared_logit, NULL, &shared_routing,
                          rows);
@@ -234,6 +240,8 @@ static void reverse_attention(struct engine *g, int l, int batch)
         k->linear_reverse(k, g->t, g->dq, w->query.weight, query_rows, 0);
         k->tail_reverse(k, g->y, g->t, batch, queries, keys, d->hidden);
     }
+    low_rank_reverse(g, g->y, g->dkv, &w->kv_low, key_rows);
+    low_rank_reverse(g, g->y, g->dq, &w->query_low, query_rows);
 }
 
 void reverse_output_gate(struct engine *g, int l, const struct weight *w, int batch)
@@ -395,6 +403,35 @@ static int reverse_parallel(struct engine *g, int l, struct buffer *dx, struct b
     return 0;
 }
 
+/* A block whose addition only the next one's recurrence reads. */
+static int reverse_detour(struct engine *g, int l, struct buffer **to, struct buffer **from,
+                          int batch, struct error *e)
+{
+    struct layer *s = &g->layers[l];
+    struct buffer *branch = *to, *dy = *from;
+    struct rows rows = {batch, g->shape.queries[l]};
+    if (reverse_mlp(g, l, dy, rows, e))
+        return -1;
+    norm_reverse(g, branch, g->y, (struct normed){s->mid, s->statistics_2, &g->blocks[l].mlp_norm},
+                 rows, 0, PRODUCT);
+    reverse_mixer(g, l, branch, batch);
+    no_rounding(g, dy);
+    detour_norm_reverse(g, l, dy, batch);
+    *to = dy, *from = branch;
+    return 0;
+}
+
+/* That one. */
+static void reverse_rejoin(struct engine *g, int l, struct buffer *dx, const struct buffer *dy,
+                           int batch)
+{
+    struct layer *s = &g->layers[l];
+    detour_pass(g, l, dy, batch);
+    reverse_mixer(g, l, dy, batch);
+    norm_reverse(g, dx, g->y, (struct normed){s->x, s->statistics_1, &g->blocks[l].attention_norm},
+                 (struct rows){batch, g->shape.keys[l]}, 0, PRODUCT);
+}
+
 /* A block that reads one of several streams. */
 static int reverse_streams(struct engine *g, int l, struct buffer **dx, struct buffer **dy,
                            int batch, struct error *e)
@@ -424,6 +461,8 @@ int reverse_block(struct engine *g, int l, struct buffer **dx, struct buffer **d
     switch (g->d->blocks[l].residual) {
     case RESIDUAL_SEQUENTIAL: return reverse_sequential(g, l, dx, dy, batch, e);
     case RESIDUAL_POST: return reverse_post(g, l, dx, dy, batch, e);
+    case RESIDUAL_DETOUR: return reverse_detour(g, l, dx, dy, batch, e);
+    case RESIDUAL_REJOIN: reverse_rejoin(g, l, *dx, *dy, batch); return 0;
     case RESIDUAL_PARALLEL: break;
     }
     return reverse_parallel(g, l, *dx, *dy, batch, e);
@@ -440,7 +479,7 @@ struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch)
         streams_expand_reverse(g, at, dx, batch);
         dx = at;
     }
-    if (d->side_width)
+    if (g->d_start)
         k->add(k, dx, g->d_start, rows, d->hidden);
     if (g->embedding_norm.present) {
         at = dx == g->g[0] ? g->g[1] : g->g[0];
@@ -471,7 +510,7 @@ int reverse_blocks(struct engine *g, struct buffer **gradient, int batch, struct
     int layers = g->d->layers, first_stored = layers - g->plan.stored_layers;
     struct buffer *dy = g->g[0], *dx = g->g[1];
     reverse_head(g, dy, batch);
-    if (g->d->side_width)
+    if (g->d_start)
         side_begin(g, batch);
     for (int l = layers - 1; l >= 0; l--) {
         if (aside_take(g, l, batch, e) || weights_need(g, l, e) ||

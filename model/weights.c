@@ -82,6 +82,15 @@ static const struct row of_block[] = {
     {NORM, BLOCK(laurel_norm, laurel.norm), 0},
     {LINEAR, BLOCK(laurel_down, laurel.down), 0},
     {LINEAR, BLOCK(laurel_up, laurel.up), 0},
+    {LINEAR, BLOCK(after, detour.after), 0},
+    {LINEAR, BLOCK(query_low.down, detour.query.down), 2},
+    {LINEAR, BLOCK(query_low.up, detour.query.up), 0},
+    {LINEAR, BLOCK(kv_low.down, detour.key_value.down), 2},
+    {LINEAR, BLOCK(kv_low.up, detour.key_value.up), 0},
+    {LINEAR, BLOCK(gate_low.down, detour.gate.down), 2},
+    {LINEAR, BLOCK(gate_low.up, detour.gate.up), 0},
+    {LINEAR, BLOCK(up_low.down, detour.up.down), 2},
+    {LINEAR, BLOCK(up_low.up, detour.up.up), 0},
     {NORM, BLOCK(gate_cut, gate_cut), 0},
 };
 enum { OF_BLOCK = sizeof of_block / sizeof *of_block };
@@ -291,10 +300,14 @@ static void unload_block(struct engine *g, int l)
     w->loaded = 0;
 }
 
-/* Releases the file's pages of a view: they are read again when accessed. */
-static void release_pages(const view *v)
+/* Releases the file's pages of a view: they are read again when accessed. What is in no file, from
+ * family_own, stays. */
+static void release_pages(const struct decoder *d, const view *v)
 {
-    if (!v->data)
+    int own = 0;
+    for (int i = 0; i < d->vector_count; i++)
+        own |= v->data == d->vectors[i];
+    if (!v->data || own)
         return;
     size_t elements = (v->groups - 1) * v->group_stride + (v->rows - 1) * v->row_stride +
                       (v->columns - 1) * v->column_stride + 1;
@@ -344,7 +357,7 @@ void weights_done_expert(struct engine *g, int l, int i, enum expert_part part)
     for (int j = part == EXPERT_IN ? 0 : EXPERT_OUT_ROW;
          !g->plan.resident && j < (part == EXPERT_IN ? EXPERT_OUT_ROW : OF_EXPERT); j++) {
         unload_row(g, &g->blocks[l].experts[i], &of_expert[j]);
-        release_pages(&((const struct linear *)at_const(from, of_expert[j].view))->weight);
+        release_pages(g->d, &((const struct linear *)at_const(from, of_expert[j].view))->weight);
     }
 }
 
@@ -357,11 +370,11 @@ void weights_done(struct engine *g, int l)
     for (int i = 0; i < OF_BLOCK; i++) {
         const struct row *r = &of_block[i];
         if (r->kind == TABLE)
-            release_pages(at_const(b, r->view));
+            release_pages(g->d, at_const(b, r->view));
         if (r->kind != LINEAR)
             continue;
         for (int j = 0; j < (r->count ? r->count : 1); j++)
-            release_pages(&((const struct linear *)at_const(b, r->view))[j].weight);
+            release_pages(g->d, &((const struct linear *)at_const(b, r->view))[j].weight);
     }
 }
 

@@ -37,6 +37,24 @@ static double key_elements(const struct decoder *d, const struct block *b)
     return d->hidden * (rank + (double)latent_shared_size(b)) + rank * (double)latent_own_width(b);
 }
 
+static double low_rank_elements(const struct low_rank *o)
+{
+    const view *up = &o->up.weight;
+    const size_t rank = o->down[0].weight.rows + o->down[1].weight.rows;
+    return (double)rank * (double)(o->down[0].weight.columns + up->groups * up->rows);
+}
+
+/* Of a block that makes a detour, besides: for the other half of what it reads, and its own. */
+static double detour_elements(const struct decoder *d, const struct block *b)
+{
+    const struct detour *o = &b->detour;
+    if (!block_detours(b))
+        return 0;
+    return (double)d->hidden * (block_q_width(d, b) + block_kv_width(d, b) + d->hidden) +
+           low_rank_elements(&o->query) + low_rank_elements(&o->key_value) +
+           low_rank_elements(&o->gate) + low_rank_elements(&o->up);
+}
+
 static double query_elements(const struct decoder *d, const struct block *b)
 {
     double rank = (double)latent_query_rank(b);
@@ -187,7 +205,7 @@ double work_products(const struct shape *s)
         const struct block *b = &d->blocks[l];
         flops += each * s->keys[l] * key_elements(d, b) +
                  each * s->queries[l] *
-                     (query_elements(d, b) +
+                     (query_elements(d, b) + detour_elements(d, b) +
                       d->hidden * (block_mixed_width(d, b) + block_gate_width(b) +
                                    mlp_columns(d, b) + 3.0 * d->side_width));
     }
