@@ -122,7 +122,6 @@ static const struct refusal refusals[] = {
     {"xlstm", RECURRENT},
     {"xmod", ENCODER},
     {"zamba", STATES},
-    {"zamba2", STATES},
     {"zaya", "its queries and keys pass through convolutions"},
     {NULL, NULL},
 };

@@ -1,6 +1,7 @@
-/* Blocks whose addition to the residual stream only the next block's recurrence reads, and that read
- * layer 0's x beside their own (decoder.h: RESIDUAL_DETOUR, RESIDUAL_REJOIN), forward and in
- * reverse; and matrices of low rank. A recurrence reads all rows, so these blocks have all of them. */
+/* Blocks whose addition to the residual stream only the next block's recurrence reads, and that
+ * read layer 0's x beside their own (decoder.h: RESIDUAL_DETOUR, RESIDUAL_REJOIN), forward and in
+ * reverse; and matrices of low rank. A recurrence reads all rows, so these blocks have all of them.
+ */
 #include "model/engine_parts.h"
 
 #include <stdlib.h>

@@ -49,8 +49,11 @@ def decays(case):
     try:
         with Widen():
             model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64, attn_implementation="eager", experts_implementation="eager").eval()
-        blocks = model.base_model.layers
-        layers = [i + 1 for i, block in enumerate(blocks) if any(name.endswith("A_log") for name, _ in block.named_parameters())]
+        layers, at = [], 0
+        for block in model.base_model.layers:
+            at += 1 + hasattr(block, "shared_transformer")      # a layer of its own in reach
+            if any(name.endswith("A_log") for name, _ in block.named_parameters()):
+                layers.append(at)
         for segment, ids in enumerate(torch.from_numpy(np.load(os.path.join(folder, "tokens.npy")).astype(np.int64))):
             with recorded(sys.modules[type(model).__module__]) as found, torch.no_grad(), Widen(), RefuseNarrow():
                 model(input_ids=ids[None, :-1], use_cache=False)

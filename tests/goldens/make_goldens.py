@@ -257,7 +257,7 @@ class FamilyOracle:
         finally:
             torch.set_default_dtype(torch.float32)
         missing, unexpected = model.load_state_dict({name: value.double() for name, value in state.items()}, strict=False)
-        tied = {"lm_head.weight", "embed_out.weight", "output_projection.weight"} if config.tie_word_embeddings else set()
+        tied = {name for name, _ in model.named_parameters(remove_duplicate=False)} - {name for name, _ in model.named_parameters()}
         assert not unexpected and set(missing) <= tied, (missing, unexpected)
         self.model = model.eval().requires_grad_(False)
         if case.oracle:

@@ -167,6 +167,38 @@ def draw_falcon_h1(d, layers, length):
     return config
 
 
+def draw_zamba2(d, layers, length):
+    config = grouped(d, length)
+    config.pop("head_dim", None)
+    heads = config["num_attention_heads"]
+    if d.chance(0.7):       # adapters are for as many
+        config["num_key_value_heads"] = d.pick(heads, None)
+    config["hidden_size"] = heads * d.pick(2, 3, 4) if d.chance(0.95) else heads * 2 + 1
+    if d.chance(0.1):
+        del config["intermediate_size"]
+    kinds = [d.pick("mamba", "linear_attention") if d.chance(0.5) else "hybrid" for _ in range(d.whole(1, 6))]
+    config["num_hidden_layers"] = len(kinds)
+    config["layers_block_type"] = kinds
+    expand = d.pick(1, 2, 3)
+    inner = expand * config["hidden_size"]
+    state_heads = d.pick(*[n for n in range(1, 9) if inner % n == 0]) if d.chance(0.97) else 5
+    config.update({"mamba_expand": expand, "n_mamba_heads": state_heads, "mamba_d_state": d.pick(1, 3, 8, 16)})
+    config["mamba_ngroups"] = d.pick(*[n for n in range(1, state_heads + 1) if state_heads % n == 0]) if d.chance(0.95) else state_heads + 1
+    d.put(config, "mamba_d_conv", 0.7, 1, 2, 3, 4, 8, 9)
+    d.put(config, "time_step_min", 0.6, 0.001, 0.3, 0.7)
+    d.put(config, "num_mem_blocks", 0.8, 1, 2, 3)
+    config["adapter_rank"] = d.whole(1, 5)
+    for key in ("add_bias_linear", "use_mem_rope", "use_shared_attention_adapter"):
+        d.put(config, key, 0.7, True, False)
+    for key in ("use_conv_bias", "use_mem_eff_path", "use_mamba_kernels", "use_long_context"):
+        d.put(config, key, 0.05 if key == "use_long_context" else 0.3, True, False)
+    d.put(config, "chunk_size", 0.3, 1, 7, 256)
+    d.put(config, "mamba_headdim", 0.1, inner // state_heads)
+    d.put(config, "attention_head_dim", 0.1, 2 * config["hidden_size"] // heads)
+    d.put(config, "hybrid_layer_ids", 0.1, [layer for layer, kind in enumerate(kinds) if kind == "hybrid"])
+    return config
+
+
 def draw_mamba2(d, layers, length):
     heads, size, expand = d.whole(1, 6), d.pick(2, 4, 6, 7, 8), d.pick(1, 2, 3)
     while heads * size % expand:

@@ -57,6 +57,12 @@ def olmo(**changes):
                             linear_value_head_dim=5, linear_conv_kernel_dim=3, layer_types=["full_attention", "linear_attention"], rope_parameters=rope()), **changes})
 
 
+def zamba2(*kinds, **changes):
+    """A small Zamba2."""
+    return tokens(**{**dict(vocab_size=40, hidden_size=6, num_hidden_layers=len(kinds), layers_block_type=list(kinds), num_attention_heads=2, intermediate_size=5, rms_norm_eps=0.3, adapter_rank=2,
+                            n_mamba_heads=2, mamba_ngroups=2, mamba_d_state=3, mamba_d_conv=3, mamba_expand=2, num_mem_blocks=2, time_step_min=0.3), **changes})
+
+
 def rewritten(change):
     """What changes config.json."""
     def rewrite(folder):
@@ -150,6 +156,13 @@ RECURRENCE_CASES = [
     FamilyCase("falcon-h1-plain", "falcon_h1", without("ssm_multipliers", without("mlp_multipliers", falcon_h1(mamba_d_ssm=None, mamba_d_head="auto", mamba_n_groups=1, num_key_value_heads=4))),
                "no norm of the output, the width by mamba_expand; bf16 weights", length=LONG, segments=1, stored=BF16,
                rewrite=rewritten(lambda config: config.update(mamba_use_mlp=True, mlp_expansion_factor=8))),
+    FamilyCase("zamba2", "zamba2", zamba2("hybrid", "hybrid", "hybrid", vocab_size=32, mamba_ngroups=1, use_mem_rope=True, use_shared_attention_adapter=True, add_bias_linear=True, rope_parameters=rope()),
+               "two transformers in turn before three Mamba-2s that read the embeddings too, rotated, with adapters of queries, keys, values and MLPs; biases, clamped steps; bf16 weights",
+               length=LONG, segments=1, stored=BF16),
+    FamilyCase("zamba2-apart", "zamba2", zamba2("linear_attention", "hybrid", "linear_attention", "hybrid", num_mem_blocks=1, num_attention_heads=4, num_key_value_heads=2, hidden_act="silu",
+                                                    time_step_min=0.001, tie_word_embeddings=False),
+               "not tied, so that each hybrid layer has a transformer of its own; no positions, grouped heads, adapters only of MLPs; older names of kinds; bf16 weights", length=LONG, segments=1, stored=BF16,
+               rewrite=rewritten(lambda config: config.update(layers_block_type=["mamba", "hybrid", "mamba", "hybrid"]))),
     FamilyCase("mamba2", "mamba2", mamba2(use_bias=True, time_step_limit=(0.3, 1.2), hidden_act="gelu"),
                "norms of 2 groups behind the gate, clamped steps, biases of all projections; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("mamba-ssm", "mamba2", mamba2(vocab_size=48, hidden_size=8, num_heads=4, head_dim=4, state_size=3, use_bias=True, time_step_limit=(0.3, 1.2), layer_norm_epsilon=1e-5,
