@@ -128,7 +128,7 @@ INLINE void product_tile(float *c, size_t ldc, const group *a, size_t lda, const
 #pragma GCC unroll 12
     for (int r = 0; r < rows; r++)
         sum[r][0] = sum[r][1] = v_all(0);
-#pragma GCC unroll 4
+#pragma GCC unroll 2
     for (size_t k = 0; k < depth; k++) {
         v_group b0 = v_load_group(b), b1 = vectors > 1 ? v_load_group(b + WIDTH) : b0;
 #pragma GCC unroll 2
