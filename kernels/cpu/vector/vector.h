@@ -172,10 +172,9 @@ INLINE v_float v_max(v_float x, v_float y)
     return _mm512_max_ps(x, y);
 }
 
-/* x - floor x, and 0 for infinities. */
-INLINE v_float v_fraction(v_float x)
+INLINE v_float v_floor(v_float x)
 {
-    return _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
 }
 
 /* x 2^floor(power) */
