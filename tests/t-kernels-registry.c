@@ -67,7 +67,8 @@ static void test_best(void **state)
 /* From `create` to its end a table is function pointers, and few may be NULL. */
 static void require_entries(const struct kernels *k)
 {
-    static const size_t optional[] = {offsetof(struct kernels, read_begin),
+    static const size_t optional[] = {offsetof(struct kernels, aim),
+                                      offsetof(struct kernels, read_begin),
                                       offsetof(struct kernels, read_end),
                                       offsetof(struct kernels, memory_free),
                                       offsetof(struct kernels, product_text)};
