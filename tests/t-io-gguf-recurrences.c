@@ -44,6 +44,9 @@ static void metadata_is_used_refused_or_named(void **state)
         const char *to, *words;
     } rows[] = {
         {GOLDENS "qwen3next-plain/model.gguf",
+         TEXTS("blk.0.ssm_out.weight", "blk.0.attn_gate.bias"),
+         "'blk.0.attn_gate.bias' has no place"},
+        {GOLDENS "qwen3next-plain/model.gguf",
          TEXTS("blk.0.attn_gate.weight", "blk.7.attn_gate.weight"),
          "blk.#.attn_qkv and its other half do not make "
          "model.layers.0.linear_attn.in_proj_qkvz.weight"},
@@ -109,7 +112,7 @@ static void metadata_is_used_refused_or_named(void **state)
          "nemotron_h.feed_forward_length is not a list of whole numbers for 4 blocks"},
         {GOLDENS "nemotron-h-experts/model.gguf",
          TEXTS("blk.0.ffn_gate_inp.weight", "blk.7.ffn_gate_inp.weight"),
-         "backbone.layers.0.mixer.up_proj.weight' is missing"},
+         "blk.7.ffn_gate_inp.weight' has no place"},
         {GOLDENS "nemotron-h-experts/model.gguf",
          TEXTS("blk.0.ffn_up_exps.weight", "blk.0.ffn_ux_exps.weight"),
          "blk.0.ffn_ux_exps.weight' has no place"},
@@ -129,18 +132,23 @@ static void metadata_is_used_refused_or_named(void **state)
     }
 }
 
-/* Blocks that predict further tokens. */
+/* Blocks that predict further tokens, whatever their tensors are called. */
 static void further_blocks_are_left_out(void **state)
 {
     (void)state;
     struct error e = {""};
-    struct decoder *d = decoder_open(changed_bytes(GOLDENS "qwen3next-plain/model.gguf",
-                                                   TEXTS("rope.dimension_count\4\0\0\0\4",
-                                                         "nextn_predict_layers\4\0\0\0\1")),
-                                     &e);
+    const char *one = changed_bytes(GOLDENS "qwen3next-plain/model.gguf",
+                                    TEXTS("rope.dimension_count\4\0\0\0\4",
+                                          "nextn_predict_layers\4\0\0\0\1"));
+    struct decoder *d = decoder_open(one, &e);
     if (!d)
         fail_msg("%s", e.text);
     assert_int_equal(d->layers, 2);
+    decoder_close(d);
+    d = decoder_open(changed_bytes(one, TEXTS("blk.2.attn_norm.weight", "blk.2.nextn.any.weight")),
+                     &e);
+    if (!d)
+        fail_msg("%s", e.text);
     decoder_close(d);
 }
 

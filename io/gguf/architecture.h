@@ -69,7 +69,7 @@ struct gguf_model {
     size_t count;
     const struct architecture *architecture;
     const struct name_row *names; /* the architecture's, unless that has two sets of names */
-    int64_t hidden, heads, kv_heads, head_size; /* 0 and 1, 1, 1 without attention */
+    int64_t hidden, heads, kv_heads, head_size; /* without attention 0, 1 and 1 of the last three */
     struct gguf_states states;
     long layers, further; /* of all blocks; `further` after them predict further tokens, and are
                              left out */

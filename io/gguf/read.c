@@ -4,6 +4,7 @@
 #include "io/gguf/finish.h"
 #include "io/system/file.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,18 +243,32 @@ static int fill(struct reading *r, struct tensor *t, const struct gguf *g,
     return reordered ? reorder(r, t, row->layout, g) : 0;
 }
 
+/* N of "blk.N."; -1: it has another form. */
+static long block_of(struct gguf_text name)
+{
+    const char *at = name.text + strlen("blk."), *end = name.text + name.size;
+    long block = 0;
+    if (name.size <= strlen("blk.") || memcmp(name.text, "blk.", strlen("blk.")))
+        return -1;
+    for (; at < end && *at >= '0' && *at <= '9' && block < LONG_MAX / 10 - 1; at++)
+        block = 10 * block + (*at - '0');
+    return at < end && *at == '.' ? block : -1;
+}
+
 static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor *from,
                const struct mapped *file)
 {
     char name[NAME_MAX_LENGTH];
     struct gguf_text suffix;
-    long block;
-    const struct name_row *row = architecture_name(&r->model, from->name, &block, &suffix);
-    if (!row)
-        return refuse_place(r, g, from);
-    if (block >= r->model.layers && block < r->model.layers + r->model.further)
+    const long blocks = r->model.layers + r->model.further;
+    long block = block_of(from->name);
+    if (block >= r->model.layers && block < blocks)
         return 0;
-    if (row->layout == LAYOUT_HALF && !gguf_has_half(&r->model, row, block))
+    const int beyond = blocks > 0 && block >= blocks;
+    const struct name_row *row = architecture_name(&r->model, from->name, &block, &suffix);
+    if (!row || beyond ||
+        (row->layout == LAYOUT_HALF &&
+         (!gguf_is(suffix, "weight") || !gguf_has_half(&r->model, row, block))))
         return refuse_place(r, g, from);
     if (!row->library)
         return 0;
