@@ -131,9 +131,8 @@ void attention_reverse_head(const struct attention_task *t)
     for (int i = 0; i < t->queries; i++) {
         float *out = t->dq + (size_t)i * t->q_stride;
         const float *from = p.dq + (size_t)(i - i % QUERIES) * dq_width(d) + i % QUERIES * PANEL;
-        for (int first = 0; first < d; first += PANEL, from += QUERIES * PANEL)
-            for (int c = first; c < d && c < first + PANEL; c++)
-                out[c] = t->scale * from[c - first];
+        for (int c = 0; c < d; c++)
+            out[c] = t->scale * from[c / PANEL * (QUERIES * PANEL) + c % PANEL];
     }
     denormals_restore(mode);
 }

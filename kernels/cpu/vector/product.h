@@ -120,11 +120,12 @@ INLINE void product_tile(float *c, size_t ldc, const group *a, size_t lda, const
                          size_t ldb, size_t depth, int accumulate, const int rows,
                          const int vectors, const int transposed)
 {
+    const uintptr_t ahead = B_AHEAD * ldb * sizeof *b; /* may be beyond the end of B */
     v_float sum[TILE_ROWS][2];
     const group *third[TILE_ROWS / 3]; /* every third row of A: few registers reach all rows */
 #pragma GCC unroll 4
     for (int i = 0; i < TILE_ROWS / 3; i++)
-        third[i] = a + (size_t)(3 * i) * lda;
+        third[i] = a + (3 * i < rows ? (size_t)(3 * i) * lda : 0);
 #pragma GCC unroll 12
     for (int r = 0; r < rows; r++)
         sum[r][0] = sum[r][1] = v_all(0);
@@ -133,7 +134,7 @@ INLINE void product_tile(float *c, size_t ldc, const group *a, size_t lda, const
         v_group b0 = v_load_group(b), b1 = vectors > 1 ? v_load_group(b + WIDTH) : b0;
 #pragma GCC unroll 2
         for (int i = 0; i < vectors * WIDTH; i += 16)
-            __builtin_prefetch(b + B_AHEAD * ldb + i);
+            __builtin_prefetch((const void *)((uintptr_t)(b + i) + ahead));
 #pragma GCC unroll 12
         for (int r = 0; r < rows; r++) {
             v_group x = v_all_group(transposed ? a[r] : third[r / 3][(size_t)(r % 3) * lda]);
@@ -144,7 +145,8 @@ INLINE void product_tile(float *c, size_t ldc, const group *a, size_t lda, const
 #pragma GCC unroll 4
         for (int i = 0; i < TILE_ROWS / 3; i++)
             third[i]++;
-        a += lda;
+        if (transposed)
+            a += lda;
         b += ldb;
     }
 #pragma GCC unroll 12

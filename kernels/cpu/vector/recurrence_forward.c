@@ -69,7 +69,9 @@ void recur_head(const struct recurrence_task *t, size_t span)
             chunk_correct(&c, state, erase, out, written);
         else
             chunk_write(&c, written);
-        chunk_fetch(t->value + end * t->stride, t->stride, chunk_rows(end, last), t->value_size);
+        if (end < last)
+            chunk_fetch(t->value + end * t->stride, t->stride, chunk_rows(end, last),
+                        t->value_size);
         if (end > before)
             read_chunk(&c, out, state, written);
         chunk_advance(&c, state, written);
