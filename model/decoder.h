@@ -305,6 +305,7 @@ struct decoder {
 
     double **vectors; /* parameters that are not stored; owned */
     int vector_count;
+    size_t vector_bytes; /* of all of them */
     struct formula **formulas; /* owned */
     int formula_count;
 

@@ -1,6 +1,7 @@
 /* Helpers shared by family files: stored tensors as views, under their names. */
 #include "model/family.h"
 
+#include "io/system/memory.h"
 #include "kernels/shared.h"
 
 #include <math.h>
@@ -398,6 +399,8 @@ int family_normalise_head(struct decoder *d, struct error *e)
 
 double *family_own(struct decoder *d, size_t count, struct error *e)
 {
+    if (count > 1 << 20 && memory_check(count * sizeof(double), "a vector of parameters", e))
+        return NULL;
     double **grown = realloc(d->vectors, (size_t)(d->vector_count + 1) * sizeof *grown),
            *vector = calloc(count, sizeof *vector);
     d->vectors = grown ? grown : d->vectors;
@@ -406,6 +409,7 @@ double *family_own(struct decoder *d, size_t count, struct error *e)
         fail_memory(e, 8.0 * (double)count, "a vector of parameters");
         return NULL;
     }
+    d->vector_bytes += count * sizeof *vector;
     return d->vectors[d->vector_count++] = vector;
 }
 

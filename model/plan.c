@@ -130,7 +130,8 @@ static int plan_for(struct memory_plan *p, const struct choice *c, int n, int ba
     return p->total <= p->budget ? 0 : -1;
 }
 
-/* The longest n that would fit with one segment at a time. */
+/* The longest n that would fit with one segment at a time; if blocks have slices, one that does, as
+ * a longer segment may have smaller slices. */
 static int longest_fit(const struct memory_plan *p, const struct choice *c)
 {
     int low = 0, high = p->positions;
@@ -290,6 +291,8 @@ int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k,
     }
     struct weight_bytes shared = weights_shared_bytes(k, d, shape->n);
     c.shared = (double)(shared.matrices + shared.vectors);
+    if (!k->memory_free) /* else the set's memory is not the decoder's */
+        c.shared += (double)d->vector_bytes;
     for (int l = 0; l < d->layers; l++) {
         struct weight_bytes block = weights_block_bytes(k, d, l);
         double one = (double)(block.matrices + block.vectors), part;

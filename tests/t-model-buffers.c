@@ -88,6 +88,7 @@ static struct memory_plan check(const char *name, const struct decoder *d, struc
     if (d->position ==
         POSITION_SINUSOIDAL) /* rows that the engine makes, and room for a set's copy */
         loaded += 16.0 * plan.positions * d->hidden;
+    loaded += (double)d->vector_bytes; /* which the decoder made */
     if (plan.resident ? loaded != plan.weights : !(loaded <= plan.weights))
         fail_msg("%s: %.0f bytes of weights loaded, %.0f planned", name, loaded, plan.weights);
     engine_close(g);

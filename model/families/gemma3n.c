@@ -64,11 +64,9 @@ static int scale_columns(view *w, struct decoder *d, const char *stem, struct er
     if (!(scale = family_own(d, columns, e)) ||
         family_factors(scale, d, columns, e, "%s.altup.correct_output_scale", stem))
         return -1;
-    if (tensors_supposed(d->tensors))
-        return 0;
     if (!(all = family_own(d, rows * columns, e)))
         return -1;
-    for (size_t r = 0; r < rows; r++) {
+    for (size_t r = 0; r < rows && !tensors_supposed(d->tensors); r++) {
         weight_parts_read_f64(all + r * columns, w, r, 0, columns);
         for (size_t i = 0; i < columns; i++)
             all[r * columns + i] *= scale[i];
