@@ -99,7 +99,8 @@ struct layer {
     struct buffer *carry; /* with carry: [B min(carried, window - 1), KV (hd + vd)] keys, not yet
                              rotated, and values of the positions before x's; of a convolution its
                              kv */
-    /* what forward keeps for reverse */
+    /* what forward keeps for reverse; with slices (slices.c) of one slice, but for raw_recurred and
+     * states */
     struct buffer *statistics_1; /* [B keys, 2] */
     struct buffer *q; /* [B queries, H hd] after rotation */
     struct buffer *kv; /* [B keys, KV (hd + vd)] keys rotated; after the carried ones; none in a
@@ -202,7 +203,8 @@ struct engine {
     struct buffer *raw, *raw_statistics; /* rows before the embedding norm, when there is one */
     struct buffer *narrow, *places; /* with project_in: rows [B n, E] before it, and the row of
                                        position_rows for each position [B n] */
-    struct buffer *y, *t; /* temporaries [B n, max(d, H hd, H vd)] */
+    struct buffer *y, *t; /* temporaries, for the widest rows that go through them: [B n], or a
+                             slice's, each */
     struct buffer *latent, *own,
         *d_shared; /* with latents: [B n, largest rank], [B n, KV, rows of a head in `up`] and
                       [B n, shared size]: normed, expanded; gradients */
@@ -307,8 +309,8 @@ void buffers_destroy(struct engine *g);
 
 /* -- slices.c -- */
 enum { SLICE_ROWS = 4096, SLICE_TILE = 1024 };
-/* The number of slices of block l, each of SLICE_ROWS rows or a little more, that begin at a
- * multiple of SLICE_TILE; 0: it is computed whole. */
+/* The number of slices of block l, each of SLICE_ROWS rows or up to half as many more,
+ * that begin at a multiple of SLICE_TILE; 0: it is computed whole. */
 int slices_count(const struct shape *s, int l);
 /* The most rows of block l that are computed at once: of its input and of its output. */
 int slices_rows(const struct shape *s, int l);

@@ -170,8 +170,10 @@ static int take_all(struct engine *g, double *norm, double *logprob, struct exte
     free(peak);
     if (rc == 0 && !b->readings)
         rc = g->k->synchronize(g->k, e);
+    /* what the recurrence of a block that rejoins reads may be without effect */
     for (size_t i = 0; rc == 0 && i < count * layers; i++)
-        extent_add_rows(&extent[i / layers], norm + i * n, n);
+        if (g->d->blocks[i % layers].residual != RESIDUAL_REJOIN)
+            extent_add_rows(&extent[i / layers], norm + i * n, n);
     return rc;
 }
 

@@ -25,7 +25,8 @@ int slices_count(const struct shape *s, int l)
 static int slice_begin(const struct shape *s, int l, int number)
 {
     int count = slices_count(s, l), tiles = s->keys[l] / SLICE_TILE;
-    return number == count ? s->keys[l] : (number * tiles + count - 1) / count * SLICE_TILE;
+    return number == count ? s->keys[l]
+                           : (int)(((int64_t)number * tiles + count - 1) / count) * SLICE_TILE;
 }
 
 int slices_rows(const struct shape *s, int l)
@@ -130,6 +131,7 @@ static void slice_leave(struct engine *g, const struct slice *it)
         if (it->place[i])
             *it->place[i] = it->whole[i];
     g->shape.keys[it->l] = it->keys, g->shape.queries[it->l] = it->all_queries;
+    g->rounded_of = NULL; /* a view's rows are others with the next slice */
 }
 
 /* Copies `rows` rows of g->mixed, from row `at` on, to those that the convolution of slice `number`
