@@ -203,10 +203,12 @@ char *model_find(const char *model, struct progress *p, struct error *e)
 }
 
 /* The folder of DIR=FACTOR, and the factor; of DIR that, and 1. What exists under its whole name
- * has no factor. NULL: an error. */
+ * has no factor, nor has what is in a folder whose name has the mark. NULL: an error. */
 static char *split_factor(const char *text, double *factor, struct error *e)
 {
     const char *equals = access(text, F_OK) == 0 ? NULL : strrchr(text, '=');
+    if (equals && (equals == text || strchr(equals, '/')))
+        equals = NULL;
     char *name = strndup(text, equals ? (size_t)(equals - text) : strlen(text)), *end;
 
     *factor = 1;

@@ -223,6 +223,7 @@ static void names_with_equals_signs(void **state)
     expect("info " BASE " --adapter sweep/r=nan", 1, "\"nan\" is no factor");
     expect("info " BASE " --adapter sweep/r=1e-400", 1, "\"1e-400\" is no factor");
     expect("info " BASE " --adapter sweep/r=half", 1, "\"half\" is no factor");
+    expect("info " BASE " --adapter lr=1e-4/adapter", 1, "lr=1e-4/adapter: holds no adapter");
     expect("info " BASE " --adapter sweep/r=", 1, "\"\" is no factor");
 }
 

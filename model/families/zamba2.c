@@ -307,7 +307,8 @@ static int read_blocks(struct decoder *d, const struct sizes *z, const char *pre
                      first[use % z->blocks]);
         if (read_detour(b, d, z, shared, stem, use++, e))
             return -1;
-        ignore_added(d, shared, uses);
+        if (use <= z->blocks || strncmp(shared, stem, strlen(stem)) == 0) /* else once more */
+            ignore_added(d, shared, uses);
     }
     if (use)
         family_describe(d, "transformers before %d of them", use);
