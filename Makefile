@@ -289,8 +289,8 @@ SHARE := $(DESTDIR)$(PREFIX)/share
 # the documents, what they link to, and the figures that they show, in the same folders as here
 DOCUMENTS = LICENSE README.md CHANGELOG.md CITATION.cff \
   $(wildcard doc/*.md doc/figures/*.png doc/studies/*.md doc/studies/*.png) examples/README.md \
-  examples/position_encodings.py examples/real/oracle.py examples/studies/predictors.py \
-  python/examples/tiny_gpt.py python/examples/tour.ipynb
+  examples/position_encodings.py examples/recurrences.py examples/real/oracle.py \
+  examples/studies/predictors.py python/examples/tiny_gpt.py python/examples/tour.ipynb
 # a shell's name and where it looks; ZSH: Debian's zsh leaves packages another folder
 ZSH = zsh/site-functions
 COMPLETIONS = bash:bash-completion/completions/reach zsh:$(ZSH)/_reach \

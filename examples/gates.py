@@ -60,6 +60,13 @@ def run(*arguments):
     subprocess.run([str(a) for a in arguments], check=True, stdout=subprocess.DEVNULL)
 
 
+def config_of(folder):
+    """What config.json says of a model, L_tr under one name whichever of two layouts it has."""
+    with open(os.path.join(folder, "config.json")) as file:
+        config = json.load(file)
+    return {"train_length": config.get("max_position_embeddings"), "position": {}, **config}
+
+
 def read_csv(path):
     with open(path, newline="") as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
@@ -102,8 +109,7 @@ def measure_field(folder, reach, config):
 
 def measure(folder, reach):
     """Write FOLDER/measured.csv: a row a context, then a row a threshold of the field; and FOLDER/curve.csv."""
-    with open(os.path.join(folder, "config.json")) as file:
-        config = json.load(file)
+    config = config_of(folder)
     summary, path = measure_field(folder, reach, config), os.path.join(folder, "measured.csv")
     if os.path.exists(path):
         return
@@ -134,9 +140,8 @@ class Measured:
 
     def __init__(self, folder):
         self.name = os.path.basename(os.path.normpath(folder))
-        with open(os.path.join(folder, "config.json")) as file:
-            config = json.load(file)
-        self.trained, self.config = config["train_length"], config
+        self.config = config_of(folder)
+        self.trained = self.config["train_length"]
         rows = read_csv(os.path.join(folder, "measured.csv"))
         self.at = {int(row["context"]): {k: float(row[k]) for k in ("nll", "from_16", "from_16_se", "from_L_tr", "from_L_tr_se")} for row in rows if row["context"]}
         self.targets = next(row["targets"] for row in rows if row["context"])

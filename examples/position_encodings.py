@@ -1,4 +1,4 @@
-"""The position encodings of the example models: one row of a table each.
+"""The position encodings and the mixers of the example models: one row of a table each.
 
 A name is a row of ENCODINGS or `window-N`, followed by any of: `-novels` (trained and measured on novels), `-layers-N` (not 4), `-train-N` (on N inputs, default 128),
 `-tokens-M` (on M million tokens), `-seed-S`. `encoding_of` reads it.
@@ -22,7 +22,8 @@ class Encoding:
     doc/formula.md. `parameters` are learned, one number a head, and start at the value given;
     `positive` keeps them above zero (their logarithms are trained). `million` is the number of
     tokens to train on; 24 where the model learns positions slowly: from the segment's edge alone,
-    or nearly, or from absolute rows.
+    or nearly, or from absolute rows. `mixers` are those of recurrences.py, block by block and from
+    the first again; without any, all blocks are attention.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Encoding:
     train_length: int = TRAIN_LENGTH
     seed: int = 1
     layers: int = 0     # as many as the size has
+    mixers: tuple = ()
 
 
 def alibi(delta=0.0):
@@ -167,6 +169,11 @@ ENCODINGS = [
     Encoding("learned", position={"kind": "learned", "length": 512}, million=24),
     Encoding("rotary-base-500000", position=rotary(500000)),
     Encoding("t5-most-32", bias=t5(32), formula=t5_formula(32), parameters=buckets(32)),
+
+    Encoding("mamba2", mixers=("mamba2",)),
+    Encoding("mamba2-attention", mixers=("mamba2", "mamba2", "attention", "mamba2")),
+    Encoding("gated-deltanet", mixers=("gated-deltanet",)),
+    Encoding("lightning", mixers=("lightning",)),
 ]
 
 # trained again: with the length that covers the field ([A], section 5.2), where the jump of sinusoidal goes ([A], figure 7), half as many steps

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Train small decoders that differ only in their position encoding.
+"""Train small decoders that differ only in their position encoding or their mixers.
 
 Each row of position_encodings.py becomes one model: it is trained on the same batches, in the same order,
-and exported in the layout of doc/checkpoint.md (bfloat16 safetensors, config.json and
-tokenizer.json), together with its loss curve (training.csv).
+and exported in the layout of doc/checkpoint.md, or as a type of transformers if it has mixers of
+recurrences.py (bfloat16 safetensors, config.json and tokenizer.json), together with its loss curve
+(training.csv).
 
     python3 examples/corpus.py --out CORPUS
     python3 examples/train.py --corpus CORPUS --out examples/models --queue --jobs 2
@@ -37,6 +38,7 @@ from torch.nn import functional as F
 
 from decoder import SHAPES, Decoder, round_to_bfloat16, write_checkpoint
 from position_encodings import QUEUE, TRAIN_LENGTH, encoding_of
+from recurrences import RecurrentDecoder, write_recurrent_checkpoint
 
 WARMUP, WEIGHT_DECAY, CLIP = 100, 0.05, 1.0
 STATE_EVERY, CURVE_EVERY = 100, 50
@@ -102,14 +104,24 @@ def prepare(corpus, work, vocabulary):
 
 # --- training -----------------------------------------------------------------------------------
 
+def make_model(encoding, shape):
+    """A decoder as drawn, before training."""
+    return (RecurrentDecoder if encoding.mixers else Decoder)(encoding, shape)
+
+
+def write_model(model, folder):
+    """Write the checkpoint of a model that is already rounded."""
+    (write_recurrent_checkpoint if model.encoding.mixers else write_checkpoint)(model, folder)
+
+
 def gather_segments(data, starts, length):
     """Segments [len(starts), length + 1] of the text as token indices."""
     return data[starts[:, None] + torch.arange(length + 1)].long()
 
 
 def loss_of(model, segments):
-    """Mean cross-entropy, in nats a token, of every next token of the segments."""
-    with torch.autocast("cuda", torch.bfloat16, enabled=segments.is_cuda):
+    """Mean cross-entropy, in nats a token, of every next token of the segments; on a GPU with products in bfloat16, but for recurrences."""
+    with torch.autocast("cuda", torch.bfloat16, enabled=segments.is_cuda and not model.encoding.mixers):
         logits = model(segments[:, :-1])
     return F.cross_entropy(logits.flatten(0, 1), segments[:, 1:].flatten())
 
@@ -152,18 +164,18 @@ def snapshot_steps(steps, count):
 
 def write_snapshot(model, folder):
     """The model as it is now, as a checkpoint; training continues unrounded."""
-    rounded = Decoder(model.encoding, model.shape)     # not a deep copy: the model keeps masks that are not leaves
+    rounded = make_model(model.encoding, model.shape)     # not a deep copy: the model keeps masks that are not leaves
     rounded.load_state_dict(model.state_dict())
     with torch.no_grad():
         round_to_bfloat16(rounded)
-        write_checkpoint(rounded, folder)
+        write_model(rounded, folder)
 
 
 def train(encoding, shape, data, work, snapshots):
     """Train one model, from its saved state if there is one; returns it with a list of (step, mean loss since the last entry)."""
     state_path = os.path.join(work, "state.pt")
     torch.manual_seed(encoding.seed)
-    model = Decoder(encoding, shape)
+    model = make_model(encoding, shape)
     optimiser = make_optimiser(model)
     batches = torch.Generator(device="cpu").manual_seed(encoding.seed)
     length, curve, recent, first = encoding.train_length, [], [], 0
@@ -219,7 +231,7 @@ def run(encoding, shape, splits, options):
     longer = 4 if encoding.position.get("length", 4 * length) >= 4 * length else 1
     valid = {n: evaluate(model, splits["valid"], n * length, 512 // n) for n in (1, longer)}
     whole = os.path.join(work, "whole")
-    write_checkpoint(model, whole)
+    write_model(model, whole)
     shutil.copyfile(os.path.join(options.work, "tokenizer.json"), os.path.join(whole, "tokenizer.json"))
     remarks = [
         f"training of {encoding.name}: {curve[-1][0]} steps of {shape.step_tokens // length} x {length} tokens, seed {encoding.seed}",
