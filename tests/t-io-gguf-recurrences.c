@@ -93,6 +93,8 @@ static void metadata_is_used_refused_or_named(void **state)
         {GOLDENS "mamba2-plain/model.gguf",
          TEXTS("ssm.inner_size\4\0\0\0\20", "ssm.inner_size\4\0\0\0\14"),
          "mamba2.ssm.inner_size is 12 (expected a multiple of the width, 8)"},
+        {GOLDENS "mamba2-plain/model.gguf", TEXTS("mamba2.ssm.inner_size", "mamba2.ssm.inner_sizX"),
+         "mamba2.ssm.inner_size is missing"},
         {GOLDENS "falcon-h1-plain/model.gguf", TEXTS("output.weight", "output.weighs"),
          "has no output.weight, which is not supported in the architecture falcon-h1"},
         {GOLDENS "falcon-h1-plain/model.gguf", TEXTS("blk.0.ffn_norm", "blk.0.ffn_norn"),

@@ -120,6 +120,8 @@ static const struct {
               {"glm4-moe.gguf", "tests/goldens/glm4-moe"},
               {"gpt-oss.gguf", "tests/goldens/gpt-oss"},
               {"granite-plain/model.gguf", GOLDENS "granite-plain"},
+              {"granite-plain/attention.gguf", GOLDENS "granite-plain"},
+              {"granitemoeshared-plain/model.gguf", GOLDENS "granitemoeshared-plain"},
               {"arcee.gguf", "tests/goldens/arcee"},
               {"seed-oss.gguf", "tests/goldens/seed-oss"},
               {"stablelm.gguf", "tests/goldens/stablelm"},

@@ -288,13 +288,7 @@ static const struct key_row olmo2_keys[] = {DECODER,
                                             {"rope.freq_base_swa", "", KEY_HERE},
                                             {0}};
 static const struct key_row granite_keys[] = {
-    DECODER,
-    {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED},
-    {"attention.scale", "attention_multiplier", KEY_NEEDED},
-    {"embedding_scale", "embedding_multiplier", KEY_COPIED},
-    {"residual_scale", "residual_multiplier", KEY_COPIED},
-    {"logit_scale", "logits_scaling", KEY_COPIED},
-    {0}};
+    DECODER, {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED}, GRANITE, {0}};
 static const struct key_row olmo_keys[] = {DECODER,
                                            {"attention.layer_norm_epsilon", "", KEY_HERE},
                                            {"attention.clamp_kqv", "", KEY_HERE},
@@ -375,7 +369,7 @@ const struct architecture gguf_dense[] = {
     {"olmo2", "olmo2", olmo2_keys, olmo2_names, finish_olmo2, base_alone, NULL, "olmo3"},
     {"command-r", "cohere", cohere_keys, cohere_names, finish_cohere, of_cohere, NULL, NULL},
     {"cohere2", "cohere2", cohere2_keys, cohere_names, finish_cohere2, of_cohere2, NULL, NULL},
-    {"granite", "granite", granite_keys, llama_names, finish_llama, base_alone, NULL, NULL},
+    {"granite", "granite", granite_keys, llama_names, finish_granite_dense, base_alone, NULL, NULL},
     {"smollm3", "smollm3", llama_keys, llama_names, finish_smollm3, of_smollm3, NULL, NULL},
     {"arcee", "arcee", llama_keys, arcee_names, finish_llama, base_alone, NULL, NULL},
     {"olmo", "olmo", olmo_keys, olmo_names, finish_olmo1, base_alone, NULL, NULL},

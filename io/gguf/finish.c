@@ -465,9 +465,38 @@ int finish_olmoe(struct gguf_model *m, json_t *config, struct error *e)
                : 0;
 }
 
+/* For llama.cpp this key says whether a Granite's positions are turned. */
+static int expect_turned(const struct gguf_model *m, struct error *e)
+{
+    const struct gguf_pair *p = model_pair(m, "rope.scaling.finetuned");
+    double turned = 1;
+    if (p && (gguf_real(p, 0, &turned) || turned != 1))
+        return fail(e,
+                    "%s: %s.rope.scaling.finetuned is not true, which is not supported (expected a "
+                    "model with rotary positions)",
+                    model_path(m), m->architecture->name);
+    return 0;
+}
+
+/* The MLP of a hybrid without recurrences and experts has the shared expert's name and width. */
+int finish_granite_dense(struct gguf_model *m, json_t *config, struct error *e)
+{
+    json_int_t inner = json_integer_value(json_object_get(config, "intermediate_size"));
+    return expect_turned(m, e) || model_expect(m, "expert_shared_feed_forward_length", inner, e) ||
+                   finish_llama(m, config, e)
+               ? -1
+               : 0;
+}
+
 int finish_granitemoe(struct gguf_model *m, json_t *config, struct error *e)
 {
-    return finish_mixtral(m, config, e) ||
+    int64_t shared = 0;
+    if (model_pair(m, "expert_shared_feed_forward_length") &&
+        (model_whole(m, "expert_shared_feed_forward_length", 0, &shared, e) ||
+         model_set(m, config, "shared_intermediate_size", json_integer(shared), e) ||
+         model_set(m, config, "model_type", json_string("granitemoeshared"), e)))
+        return -1;
+    return expect_turned(m, e) || finish_mixtral(m, config, e) ||
                    set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e)
                ? -1
                : 0;

@@ -10,8 +10,9 @@ finish_function finish_llama, finish_rotary, finish_qwen3, finish_gemma2, finish
     finish_bloom, finish_falcon, finish_mpt, finish_phi, finish_gemma3, finish_phi3,
     finish_starcoder2, finish_olmo2, finish_cohere, finish_cohere2, finish_mixtral,
     finish_qwen2_moe, finish_qwen3_moe, finish_olmoe, finish_granitemoe, finish_glm4_moe,
-    finish_gpt_oss, finish_smollm3, finish_olmo1, finish_seed_oss, finish_stablelm, finish_exaone4,
-    finish_glm4, finish_llama4, finish_mistral3, finish_starcoder, finish_dots1, finish_deepseek2;
+    finish_gpt_oss, finish_smollm3, finish_granite_dense, finish_olmo1, finish_seed_oss,
+    finish_stablelm, finish_exaone4, finish_glm4, finish_llama4, finish_mistral3, finish_starcoder,
+    finish_dots1, finish_deepseek2;
 
 /* "ARCHITECTURE.KEY". */
 enum { GGUF_KEY_MAX = 160 };
@@ -26,7 +27,7 @@ const char *model_path(const struct gguf_model *m);
 int model_set(const struct gguf_model *m, json_t *config, const char *key, json_t *value,
               struct error *e) MUST_USE;
 /* The architecture's number of that name, and a whole one from 1; *out = fallback if the key is
- * absent. */
+ * absent. The whole one is refused as missing if the fallback is below 1. */
 int model_number(const struct gguf_model *m, const char *key, double fallback, double *out,
                  struct error *e) MUST_USE;
 int model_whole(const struct gguf_model *m, const char *key, int64_t fallback, int64_t *out,

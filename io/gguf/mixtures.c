@@ -13,6 +13,7 @@ static const struct name_row granitemoe_names[] = {ENDS(LAYOUT_SAME),
                                                    NORMS_BEFORE(LAYOUT_SAME),
                                                    ATTENTION(LAYOUT_QUERY, LAYOUT_KEY),
                                                    EXPERTS("block_sparse_moe.router.layer"),
+                                                   SHARED_MLP("_shexp"),
                                                    {0}};
 static const struct name_row qwen_moe_names[] = {ENDS(LAYOUT_SAME),
                                                  NORMS_BEFORE(LAYOUT_SAME),
@@ -112,14 +113,7 @@ static const struct key_row qwen3_moe_keys[] = {EXPERT_KEYS("num_local_experts")
                                                 OWN_WIDTH,
                                                 {0}};
 static const struct key_row granitemoe_keys[] = {
-    EXPERT_KEYS("num_local_experts"),
-    NO_SCALE,
-    SAME_WIDTH,
-    {"attention.scale", "attention_multiplier", KEY_NEEDED},
-    {"embedding_scale", "embedding_multiplier", KEY_COPIED},
-    {"residual_scale", "residual_multiplier", KEY_COPIED},
-    {"logit_scale", "logits_scaling", KEY_COPIED},
-    {0}};
+    EXPERT_KEYS("num_local_experts"), NO_SCALE, SAME_WIDTH, GRANITE, {0}};
 static const struct key_row glm4_moe_keys[] = {
     EXPERT_KEYS("n_routed_experts"),
     OWN_WIDTH,
@@ -193,7 +187,7 @@ const struct architecture gguf_mixtures[] = {
      NULL},
     {"olmoe", "olmoe", olmoe_keys, qwen_moe_names, finish_olmoe, base_alone, NULL, NULL},
     {"granitemoe", "granitemoe", granitemoe_keys, granitemoe_names, finish_granitemoe, base_alone,
-     NULL, NULL},
+     NULL, "granitemoeshared"},
     {"glm4moe", "glm4_moe", glm4_moe_keys, glm4_moe_names, finish_glm4_moe, base_alone, NULL, NULL},
     {"gpt-oss", "gpt_oss", gpt_oss_keys, gpt_oss_names, finish_gpt_oss, of_gpt_oss, NULL, NULL},
     {"dots1", "dots1", dots1_keys, dots1_names, finish_dots1, no_windows, NULL, NULL},

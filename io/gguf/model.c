@@ -155,6 +155,8 @@ int model_whole(const struct gguf_model *m, const char *key, int64_t fallback, i
                 struct error *e)
 {
     double value;
+    if (fallback < 1 && !model_pair(m, key))
+        return fail(e, "%s: %s.%s is missing", model_path(m), m->architecture->name, key);
     if (model_number(m, key, (double)fallback, &value, e))
         return -1;
     if (!(value >= 1 && value <= 1 << 24) || value != floor(value))

@@ -24,19 +24,14 @@ static const struct name_row mamba2_names[] = {{"token_embd", "backbone.embeddin
                                                MAMBA("backbone.layers.#.mixer"),
                                                {0}};
 /* The MLP stands for itself in models without experts, and is a shared expert in others. */
-static const struct name_row granite_names[] = {
-    ENDS(LAYOUT_SAME),
-    NORMS_BEFORE(LAYOUT_SAME),
-    MAMBA("model.layers.#.mamba"),
-    ATTENTION(LAYOUT_QUERY, LAYOUT_KEY),
-    {"blk.#.ffn_gate", "model.layers.#.shared_mlp.input_linear", LAYOUT_JOINED},
-    {"blk.#.ffn_up", NULL, LAYOUT_HALF},
-    {"blk.#.ffn_down", "model.layers.#.shared_mlp.output_linear", LAYOUT_SAME},
-    {"blk.#.ffn_gate_shexp", "model.layers.#.shared_mlp.input_linear", LAYOUT_JOINED},
-    {"blk.#.ffn_up_shexp", NULL, LAYOUT_HALF},
-    {"blk.#.ffn_down_shexp", "model.layers.#.shared_mlp.output_linear", LAYOUT_SAME},
-    EXPERTS("block_sparse_moe.router.layer"),
-    {0}};
+static const struct name_row granite_names[] = {ENDS(LAYOUT_SAME),
+                                                NORMS_BEFORE(LAYOUT_SAME),
+                                                MAMBA("model.layers.#.mamba"),
+                                                ATTENTION(LAYOUT_QUERY, LAYOUT_KEY),
+                                                SHARED_MLP(""),
+                                                SHARED_MLP("_shexp"),
+                                                EXPERTS("block_sparse_moe.router.layer"),
+                                                {0}};
 static const struct name_row falcon_names[] = {
     {"token_embd", "model.embed_tokens", LAYOUT_SAME},
     {"output_norm", "model.final_layernorm", LAYOUT_SAME},

@@ -63,6 +63,14 @@
         "blk.#.ffn_down_shexp", "model.layers.#.mlp." name ".down_proj", LAYOUT_SAME \
     }
 
+/* The MLP beside a Granite's experts, or instead of any. */
+#define SHARED_MLP(end) \
+    {"blk.#.ffn_gate" end, "model.layers.#.shared_mlp.input_linear", LAYOUT_JOINED}, \
+        {"blk.#.ffn_up" end, NULL, LAYOUT_HALF}, \
+    { \
+        "blk.#.ffn_down" end, "model.layers.#.shared_mlp.output_linear", LAYOUT_SAME \
+    }
+
 /* -- keys -- */
 
 #define SIZES \
@@ -118,6 +126,20 @@
 #define OWN_WIDTH \
     { \
         "expert_feed_forward_length", "moe_intermediate_size", KEY_NEEDED \
+    }
+
+/* Of Granites: the factors; and, because the converter writes attention alone as a hybrid without
+ * recurrences, the sizes of its states, which are not there. */
+#define GRANITE \
+    {"attention.scale", "attention_multiplier", KEY_NEEDED}, \
+        {"embedding_scale", "embedding_multiplier", KEY_COPIED}, \
+        {"residual_scale", "residual_multiplier", KEY_COPIED}, \
+        {"logit_scale", "logits_scaling", KEY_COPIED}, \
+        {"expert_shared_feed_forward_length", "", KEY_HERE}, \
+        {"ssm.conv_kernel", "", KEY_HARMLESS}, {"ssm.state_size", "", KEY_HARMLESS}, \
+        {"ssm.group_count", "", KEY_HARMLESS}, {"ssm.time_step_rank", "", KEY_HARMLESS}, \
+    { \
+        "ssm.inner_size", "", KEY_HARMLESS \
     }
 
 /* -- what files do not say, as the families' readers then assume -- */

@@ -15,6 +15,7 @@ static const struct {
      "feed_forward.experts.%zu.w2."},
     {"nemotron_h", NULL, "mixer.experts.%zu.up_proj.", "mixer.experts.%zu.down_proj."},
     {"granitemoe", NULL, NULL, NULL},
+    {"granitemoeshared", NULL, NULL, NULL},
     {"granitemoehybrid", NULL, NULL, NULL},
     {"gpt_oss", NULL, NULL, NULL},
     {"llama4_text", NULL, NULL, NULL},

@@ -60,7 +60,7 @@ static const char bytes[] = "bytes", words[] = "words", digit[] = "digit", digit
 static const struct gguf_style styles[] = {
     {.names = " gpt-2 phi-2 jais exaone4 ", .steps = {words}},
     {.names = " mpt olmo ", .steps = {words}, .composes = 1},
-    {.names = " llama3 llama-v3 llama-bpe lfm2 ",
+    {.names = " llama3 llama-v3 llama-bpe lfm2 falcon-h1 pixtral ",
      .steps = {LLAMA3, bytes},
      .ignore_merges = 1,
      .adds_bos = 1},

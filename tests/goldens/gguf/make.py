@@ -152,13 +152,13 @@ NAMES |= {"gemma": LLAMA, "gemma3_text": {**NAMES["gemma2"]}, "cohere": LLAMA, "
 # named as the package itself maps them
 MAPPED = ("granite", "smollm3", "arcee", "olmo", "seed_oss", "stablelm", "exaone4", "glm4", "hunyuan_v1_dense", "ministral3", "gpt_bigcode", "jais2",
           "olmo3", "lfm2")
-PAIRS = ("llama", "mixtral", "granitemoe", "granite", "smollm3", "arcee", "olmo", "ministral3")      # the converter's LlamaModel, and olmo
+PAIRS = ("llama", "mixtral", "granitemoe", "granitemoeshared", "granite", "smollm3", "arcee", "olmo", "ministral3")      # the converter's LlamaModel, and olmo
 ARCHITECTURES = {"gpt_neox": "gptneox", "phi": "phi2", "gemma3_text": "gemma3", "cohere": "command-r", "mixtral": "llama", "qwen2_moe": "qwen2moe",
-                 "qwen3_moe": "qwen3moe", "glm4_moe": "glm4moe", "gpt_oss": "gpt-oss",
+                 "qwen3_moe": "qwen3moe", "glm4_moe": "glm4moe", "granitemoeshared": "granitemoe", "gpt_oss": "gpt-oss",
                  "hunyuan_v1_dense": "hunyuan-dense", "deepseek_v2": "deepseek2", "deepseek_v3": "deepseek2", "ministral3": "mistral3", "gpt_bigcode": "starcoder", "olmo3": "olmo2",
                  "lfm2_moe": "lfm2moe", "gemma3n_text": "gemma3n", "gemma4_text": "gemma4", "llama4_text": "llama4"}
 NEWER = ("gemma3n_text", "gemma4_text", "llama4_text")
-MIXED = ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "glm4_moe", "gpt_oss", "dots1", "deepseek_v2", "deepseek_v3", "lfm2_moe")      # with experts
+MIXED = ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "glm4_moe", "gpt_oss", "dots1", "deepseek_v2", "deepseek_v3", "lfm2_moe")      # with experts
 
 
 def gguf_name(family, name):
@@ -309,7 +309,7 @@ def write_metadata(w, config):
         w.add_max_alibi_bias(config["attn_config"]["alibi_bias_max"])
     if family in MIXED or family == "llama4_text" or config.get("enable_moe_block"):
         write_experts(w, config)
-    if family in ("granite", "granitemoe"):
+    if family in ("granite", "granitemoe", "granitemoeshared"):
         w.add_embedding_scale(config["embedding_multiplier"])
         w.add_residual_scale(config["residual_multiplier"])
         w.add_attention_scale(config["attention_multiplier"])
@@ -355,6 +355,8 @@ def write_experts(w, config):
     w.add_expert_used_count(config["top_k_experts" if family == "gemma4_text" else "num_experts_per_tok"])
     if "moe_intermediate_size" in config:
         w.add_expert_feed_forward_length(config["moe_intermediate_size"])
+    if family == "granitemoeshared":
+        w.add_expert_shared_feed_forward_length(config["shared_intermediate_size"])
     if family == "qwen2_moe":
         w.add_expert_shared_feed_forward_length(config["shared_expert_intermediate_size"])
     if family in ("glm4_moe", "dots1"):
@@ -403,6 +405,10 @@ def stacked(family, tensors, short):
             at, end = (joined or down)[1], ".bias" if (joined or down)[2] else ".weight"
             value = value if end == ".bias" else value.swapaxes(1, 2)
             made = {f"{at}experts.down_proj{end}": value} if down else {f"{at}experts.{part}_proj{end}": value[:, i::2] for i, part in enumerate(("gate", "up"))}
+        elif "shared_mlp." in name:
+            at = name.split("shared_mlp.")[0] + "mlp.shared_experts."
+            parts_of = dict(zip(("gate", "up"), np.split(value, 2))) if joined else {"down": value}
+            made = {f"{at}{part}_proj.weight": matrix for part, matrix in parts_of.items()}
         elif joined:
             gate, up = np.split(value, 2, axis=1)
             made = {joined[1] + "experts.gate_proj.weight": gate, joined[1] + "experts.up_proj.weight": up}
@@ -780,6 +786,30 @@ def make_tokenizers():
     make_tokenizer("gemma4", "gemma", bos=2, add_bos=True)
 
 
+def as_hybrid():
+    """granite-plain with the keys that the converter adds to a hybrid without recurrences and experts."""
+    folder = os.path.join(HERE, "granite-plain")
+    from gguf import GGUFReader
+    read = GGUFReader(os.path.join(folder, "model.gguf"))
+    w = GGUFWriter(os.path.join(folder, "attention.gguf"), "granite")
+    for name, field in read.fields.items():
+        if name.startswith("granite.") and not name.endswith(".head_count_kv"):
+            w.add_key_value(name, field.contents(), field.types[0])
+    count = read.fields["granite.block_count"].contents()
+    w.add_head_count_kv([read.fields["granite.attention.head_count_kv"].contents()] * count)
+    w.add_expert_shared_feed_forward_length(read.fields["granite.feed_forward_length"].contents())
+    w.add_expert_count(0)
+    w.add_ssm_conv_kernel(4)
+    w.add_ssm_state_size(256)
+    w.add_ssm_group_count(1)
+    w.add_ssm_inner_size(32)
+    w.add_ssm_time_step_rank(128)
+    w.add_rope_scaling_finetuned(True)
+    for tensor in read.tensors:
+        w.add_tensor(tensor.name, tensor.data, raw_dtype=tensor.tensor_type)
+    finish(w)
+
+
 EXPERTS = ("mixtral", "qwen2-moe-all", "qwen3-moe", "olmoe-plain", "granitemoe-names", "glm4-moe", "gpt-oss")
 QUANTISED = {"token_embd.weight": T.Q6_K, "output.weight": T.Q4_K, "blk.0.attn_q.weight": T.TQ1_0, "blk.0.attn_k.weight": T.Q5_K,
              "blk.0.attn_v.weight": T.TQ2_0, "blk.0.attn_output.weight": T.Q5_0, "blk.0.ffn_gate.weight": T.Q3_K,
@@ -837,6 +867,7 @@ def main():
     few = dict(few, vocab_size=31, intermediate_size=12, num_hidden_layers=1, pad_token_id=0, rope_theta=700.0)
     own_model("granite-plain", "granite", dict(few, attention_multiplier=0.25, embedding_multiplier=1.5, residual_multiplier=0.75, logits_scaling=2.0,
                                                tie_word_embeddings=True), {"*.weight": T.F16})
+    as_hybrid()
     # float32 moves log p of the first one's second segment by 5e-6, and by up to 2e-5 in 60 draws; reach in float32 is 1.9e-5 off there, so
     # it is compared in float64. Of 16 more of this shape reach in float32 was 3.8e-7 to 5.7e-6 off, transformers in float32 7.2e-7 to 9.5e-6
     own_model("smollm3-plain", "smollm3", dict(few, num_hidden_layers=4), {"*.weight": T.F16}, moved=4.7e-6)
@@ -850,6 +881,9 @@ def main():
                    rope_parameters={"rope_type": "longrope", "short_factor": [1.0, 1.25, 1.875, 2.5], "long_factor": [1.0, 3.5, 7.0, 9.0], "rope_theta": 700.0,
                                     "original_max_position_embeddings": 32}), {"*.weight": T.F16})
     own_model("jais2-plain", "jais2", dict(few, head_dim=6, layer_norm_eps=2.0 ** -6), {})
+    own_mixture("granitemoeshared-plain", "granitemoeshared",
+                dict(few, num_local_experts=3, num_experts_per_tok=2, shared_intermediate_size=10, attention_multiplier=0.25, embedding_multiplier=1.5,
+                     residual_multiplier=0.75, logits_scaling=2.0))
     own_mixture("dots1-plain", "dots1",
                 dict(few, num_hidden_layers=2, moe_intermediate_size=8, n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=2, n_group=2, topk_group=1,
                      first_k_dense_replace=1, norm_topk_prob=True, routed_scaling_factor=2.5, head_dim=4, sliding_window=None))
