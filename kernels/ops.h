@@ -201,6 +201,27 @@ struct gating {
     double write; /* 0: there is no b */
 };
 
+/* A scan of one layer: each channel c carries `size` states h, zero before the segment, each with a
+ * decay of its own, from row to row:
+ *     h_t[n] = e^(-dt_t[c] rate[n,c]) h_(t-1)[n] + v_t[c] B_t[n]
+ *     o_t[c] = the sum over n of C_t[n] h_t[n] + skip[c] x_t[c]
+ * Selective (Mamba: Gu, Dao 2023): dt = ln(1 + e^a) of the row's and the channel's step a, and v =
+ * dt x. If not, the step is dt >= 0 itself, and v = x. B and C are numbers of the row. */
+struct scan {
+    int channels, size; /* size: 1..SCAN_SIZE_MOST */
+    int selective;
+    const struct weight *rate; /* [size, channels] as a vector, >= 0, or NULL: 1 */
+    const struct weight *skip; /* [channels], or NULL: 0 */
+};
+enum { SCAN_SIZE_MOST = 256 };
+/* States of a channel that are kept: the one after each SCAN_SPAN of its `keys` rows that has rows
+ * behind it. */
+enum { SCAN_SPAN = 64 };
+static inline size_t scan_states(int keys)
+{
+    return ((size_t)keys - 1) / SCAN_SPAN;
+}
+
 /* A convolution of each channel by itself over a row and the reach - 1 rows before it, those before
  * the segment being zeros: y_t = bias + the sum over j < reach of taps[j] x_(t - reach + 1 + j), so
  * that the last tap is of the row itself. */
@@ -516,6 +537,24 @@ struct kernels {
      * memory plan). */
     size_t (*recurrence_bytes)(struct kernels *k, const struct recurrence *recurrence, int segments,
                                int keys, int stateless);
+
+    /* -- scans -- */
+    /* o[segments*queries, channels] of the last `queries` of the keys, from x[segments*keys,
+     * channels], steps[segments*keys, channels] (ROLE_RESIDUAL), and bc[segments*keys, 2 size]: B,
+     * then C; NULL: all 1. states [segments, scan_states(keys), size, channels], ROLE_STATISTIC,
+     * are all written. NULL: keeps none. */
+    void (*scan)(struct kernels *k, struct buffer *o, struct buffer *states, const struct buffer *x,
+                 const struct buffer *steps, const struct buffer *bc, const struct scan *scan,
+                 int segments, int queries, int keys);
+    /* d_x, d_steps and d_bc (overwritten; shaped as x, steps, bc; d_bc NULL if bc is) from d_o (as
+     * o), with states as `scan` left them; without any if scan_states(keys) is 0. */
+    void (*scan_reverse)(struct kernels *k, struct buffer *d_x, struct buffer *d_steps,
+                         struct buffer *d_bc, const struct buffer *d_o, const struct buffer *states,
+                         const struct buffer *x, const struct buffer *steps,
+                         const struct buffer *bc, const struct scan *scan, int segments,
+                         int queries, int keys);
+    /* The most scratch bytes that the two take (for the memory plan). */
+    size_t (*scan_bytes)(struct kernels *k, const struct scan *scan, int segments, int keys);
 
     /* -- convolution -- */
     /* y[segments*queries, width] = convolution(x) of x[segments*keys, width]; gated: c *

@@ -103,6 +103,7 @@ static struct outputs run(struct kernels *k, const struct any_case *c, int bound
     case OP_JOIN_KEYS: return run_join_keys(k, &c->join_keys, bounds);
     case OP_RECURRENCE: return run_recurrence(k, &c->recurrence, bounds);
     case OP_GATING: return run_gating(k, &c->gating, bounds);
+    case OP_SCAN: return run_scan(k, &c->scan, bounds);
     case OP_CONVOLUTION: return run_convolution(k, &c->convolution, bounds);
     case OP_ROUTE: return run_route(k, &c->route, bounds);
     case OP_MIX: return run_mix(k, &c->mix, bounds);
@@ -186,6 +187,12 @@ void describe(char text[300], const struct kernels *k, const struct any_case *c)
         snprintf(rest, left, "gating rows %d heads %d bias %d alias %d low %g high %g write %g",
                  c->gating.rows, c->gating.heads, c->gating.bias, c->gating.alias, c->gating.low,
                  c->gating.high, c->gating.write);
+        break;
+    case OP_SCAN:
+        snprintf(rest, left,
+                 "scan keys %d queries %d channels %d of %d selective %d plain %d decay %g time %g",
+                 c->scan.keys, c->scan.queries, c->scan.channels, c->scan.size, c->scan.selective,
+                 c->scan.plain, c->scan.decay, c->scan.time);
         break;
     case OP_CONVOLUTION:
         snprintf(rest, left, "convolution keys %d queries %d width %d reach %d bias %d gated %d",

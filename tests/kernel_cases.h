@@ -24,6 +24,7 @@ enum op {
     OP_JOIN_KEYS,
     OP_RECURRENCE,
     OP_GATING,
+    OP_SCAN,
     OP_CONVOLUTION,
     OP_ROUTE,
     OP_MIX,
@@ -52,6 +53,7 @@ struct any_case {
         struct join_keys_case join_keys;
         struct recurrence_case recurrence;
         struct gating_case gating;
+        struct scan_case scan;
         struct convolution_case convolution;
         struct route_case route;
         struct mix_case mix;

@@ -109,6 +109,13 @@ struct gating_case {
     double low, high, write;
     double size; /* raw is below 2 size */
 };
+/* scan and scan_reverse */
+struct scan_case {
+    int segments, first, keys, queries, channels, size, selective;
+    int plain; /* 1: B, C and rates are 1, without a skip */
+    double decay; /* rates are below twice this */
+    double time; /* steps are below 2 time; selective: below it by 2 at most */
+};
 /* convolve and convolve_reverse */
 struct convolution_case {
     int segments, first, keys, queries, width, reach, bias, gated;
@@ -189,6 +196,7 @@ struct outputs run_join_keys(struct kernels *k, const struct join_keys_case *c,
                              int bounds); /* kv, d_own, d_shared */
 struct outputs run_recurrence(struct kernels *k, const struct recurrence_case *c,
                               int bounds); /* o, d_qkv, d_gates */
+struct outputs run_scan(struct kernels *k, const struct scan_case *c, int bounds);
 struct outputs run_gating(struct kernels *k, const struct gating_case *c,
                           int bounds); /* gates, d_raw */
 struct outputs run_convolution(struct kernels *k, const struct convolution_case *c,

@@ -85,6 +85,41 @@ static void test_gating(void **state)
         check_case(&(struct any_case){.op = OP_GATING, .gating = cases[i]});
 }
 
+static void test_scan(void **state)
+{
+    static const struct scan_case cases[] = {
+        /* segments, first, keys, queries, channels, size, selective, plain, decay, time */
+        {1, 0, 1, 1, 1, 1, 0, 1, 1, 1},
+        {1, 0, 1, 1, 1, 1, 1, 0, 1, 0},
+        {2, 0, 70, 70, 20, 4, 1, 0, 0.3, 0},
+        {3, 0, 37, 5, 64, 16, 1, 0, 1, 1},
+        {3, 0, 37, 5, 33, 3, 0, 0, 0.5, 1},
+        {2, 0, 300, 300, 130, 16, 1, 0, 0.02, -1},
+        {2, 0, 300, 1, 130, 1, 0, 1, 0, 0.1},
+        {2, 0, 200, 1, 96, 16, 1, 0, 0.1, -2},
+        /* around kept states */
+        {1, 0, 63, 63, 16, 16, 1, 0, 0.1, 0},
+        {1, 0, 64, 64, 17, 7, 1, 0, 0.1, 0},
+        {2, 0, 65, 65, 15, 16, 1, 0, 0.1, 0},
+        {1, 0, 128, 66, 80, 16, 1, 0, 0.1, 0},
+        {1, 0, 129, 64, 80, 5, 0, 0, 0.1, 1},
+        {1, 0, 70, 70, 8, 256, 1, 0, 0.1, 0},
+        {1, 0, 66, 66, 3, 40, 1, 0, 0.1, 0},
+        /* no decay; decays that leave nothing; steps far on both sides */
+        {1, 0, 150, 70, 16, 4, 1, 0, 0, 1},
+        {1, 0, 70, 70, 16, 4, 1, 0, 1e6, 4},
+        {1, 0, 70, 70, 16, 4, 0, 1, 0, 1e6},
+        {1, 0, 90, 90, 40, 8, 1, 0, 0.01, 30},
+        {1, 0, 90, 90, 40, 8, 1, 0, 1, -30},
+        /* one read row far behind slow and fast decays */
+        {1, 0, 2000, 1, 32, 4, 1, 0, 0.001, -3},
+        {1, 0, 600, 1, 32, 16, 1, 0, 0.05, 0},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        check_case(&(struct any_case){.op = OP_SCAN, .scan = cases[i]});
+}
+
 static void test_convolution(void **state)
 {
     static const struct convolution_case cases[] = {
@@ -106,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_recurrence),
         cmocka_unit_test(test_gating),
+        cmocka_unit_test(test_scan),
         cmocka_unit_test(test_convolution),
     };
     cmocka_set_test_filter(getenv("REACH_TESTS")); /* "test_route*": those alone */

@@ -192,6 +192,19 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                                 field(line, "size")};
         return run_gating(k, &c, bounds);
     }
+    if (!strcmp(op, "scan")) {
+        struct scan_case c = {S,
+                              0,
+                              whole_field(line, "keys"),
+                              whole_field(line, "queries"),
+                              whole_field(line, "channels"),
+                              whole_field(line, "size"),
+                              whole_field(line, "selective"),
+                              0,
+                              field(line, "decay"),
+                              field(line, "time")};
+        return run_scan(k, &c, bounds);
+    }
     assert_string_equal(op, "attention");
     struct attention_case c = {S,
                                0,
@@ -255,7 +268,7 @@ static void test_goldens(void **state)
         outputs_free(&rounded);
     }
     fclose(file);
-    assert_int_equal(cases, 81);
+    assert_int_equal(cases, 84);
 }
 
 /* ---- forward against reverse ---- */

@@ -110,6 +110,7 @@ void cpu_fill_experts(struct kernels *k);
 void cpu_fill_attention_tables(struct kernels *k);
 void cpu_fill_attention(struct kernels *k);
 void cpu_fill_recurrence(struct kernels *k);
+void cpu_fill_scan(struct kernels *k);
 void cpu_fill_head(struct kernels *k);
 
 #endif

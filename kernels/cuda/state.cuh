@@ -229,6 +229,7 @@ void cuda_fill_move(struct kernels *k);
 void cuda_fill_experts(struct kernels *k);
 void cuda_fill_gating(struct kernels *k);
 void cuda_fill_recurrence(struct kernels *k);
+void cuda_fill_scan(struct kernels *k);
 void cuda_fill_head(struct kernels *k);
 /* Bytes of scratch of a head over this many segments, `width` wide. */
 size_t cuda_head_scratch(int segments, size_t vocabulary, size_t width);

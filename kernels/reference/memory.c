@@ -108,5 +108,6 @@ void reference_fill(struct kernels *k)
     fill_experts(k);
     fill_attention(k);
     fill_recurrence(k);
+    fill_scan(k);
     fill_head(k);
 }

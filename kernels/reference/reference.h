@@ -29,6 +29,7 @@ typedef float real;
 #define fill_convolution fill_convolution_f32
 #define fill_attention fill_attention_f32
 #define fill_recurrence fill_recurrence_f32
+#define fill_scan fill_scan_f32
 #define fill_head fill_head_f32
 #elif defined(REFERENCE_F64)
 typedef double real;
@@ -47,6 +48,7 @@ typedef double real;
 #define fill_convolution fill_convolution_f64
 #define fill_attention fill_attention_f64
 #define fill_recurrence fill_recurrence_f64
+#define fill_scan fill_scan_f64
 #define fill_head fill_head_f64
 #endif
 
@@ -70,6 +72,7 @@ void fill_convolution(struct kernels *k); /* convolve, convolve_reverse */
 void fill_attention(struct kernels *k); /* attention_create, attention_free, attention,
                                            attention_reverse, attention_mass */
 void fill_recurrence(struct kernels *k); /* gate, recur, and their reverse */
+void fill_scan(struct kernels *k); /* scan, scan_reverse */
 void fill_head(struct kernels *k); /* head, head_rows */
 #endif
 

@@ -28,6 +28,31 @@ INLINE v_float v_exp(v_float x)
     return (v_float)((v_int)(p * power) & ~(v_int)(x < v_all(EXP_ZERO_BELOW)));
 }
 
+/* A factor e^x, x <= 0, in a form that v_keep multiplies with: near 1, where x > -ln(2) / 2, it is
+ * e^x - 1 with its sign bit set, so that its rounding does not add up over many factors; else e^x,
+ * at most 2 ulp off, 0 below EXP_ZERO_BELOW. As v_exp. */
+INLINE v_float v_factor(v_float x)
+{
+    const v_float shift = v_all(12582912.0f);
+    v_float shifted = v_fma(x, v_all(1.44269504f), shift), n = shifted - shift;
+    v_float r = v_fma(n, v_all(2.12194440e-4f), v_fma(n, v_all(-0.693359375f), x));
+    v_float q = v_fma(v_all(0.0013814579f), r, v_all(0.00836872589f));
+    q = v_fma(q, r, v_all(0.041668389f));
+    q = v_fma(q, r, v_all(0.166665211f));
+    q = v_fma(q, r, v_all(0.49999994f));
+    v_float less = v_fma(q, r * r, r),
+            power = (v_float)(((v_unsigned)shifted << 23) + 0x3f800000u); /* 2^n */
+    v_int far = (v_int)((less + 1.0f) * power) & ~(v_int)(x < v_all(EXP_ZERO_BELOW)),
+          near = (v_int)less | INT32_MIN;
+    return v_select(n == 0.0f, (v_float)near, (v_float)far);
+}
+
+/* x times the factor. */
+INLINE v_float v_keep(v_float factor, v_float x)
+{
+    return v_fma(factor, x, v_select((v_int)factor < 0, x, v_all(0)));
+}
+
 /* e^(x - origin) for a difference of at most 88; with denormals off, exactly 0 for one below
  * EXP_DIFFERENCE_ZERO_BELOW; NaN for NaN. Relative error at most 1.1e-7. AVX-512 has both halves
  * of 2^t = 2^floor(t) 2^(t - floor(t)); the logarithm of e is in two parts. */
@@ -68,6 +93,20 @@ INLINE v_float v_sigmoid(v_float *complement, v_float x)
     v_int negative = x < 0.0f;
     *complement = v_select(negative, larger, smaller);
     return v_select(negative, smaller, larger);
+}
+
+/* ln(1 + e^x), with full relative accuracy where it is small; 0 below EXP_ZERO_BELOW. With e =
+ * e^-|x| and z = e / (2 + e) <= 1/3, ln(1 + e) = 2 artanh z = 2 (z + z^3 / 3 + ...). */
+INLINE v_float v_softplus(v_float x)
+{
+    v_float e = v_exp(-v_absolute(x)), z = e / (2.0f + e), y = z * z;
+    v_float p = v_fma(v_all(1.0f / 15), y, v_all(1.0f / 13));
+    p = v_fma(p, y, v_all(1.0f / 11));
+    p = v_fma(p, y, v_all(1.0f / 9));
+    p = v_fma(p, y, v_all(1.0f / 7));
+    p = v_fma(p, y, v_all(1.0f / 5));
+    p = v_fma(p, y, v_all(1.0f / 3));
+    return v_fma(2.0f * z, v_fma(p, y, v_all(1.0f)), v_max(v_all(0), x));
 }
 
 /* Phi(x) = erfc(-x / sqrt 2) / 2; *density is phi(x) = e^(-x^2/2) / sqrt(2 pi). erfc(w) = e^(-w^2)

@@ -14,6 +14,7 @@ static inline size_t smaller(size_t a, size_t b)
 
 enum { TABLE_BLOCK = 64, TABLE_PAD = 64 };
 enum { RECURRENCE_CHUNK = 64 };
+enum { SCAN_GROUP = 64 };
 enum { MULTIPLY_BF16_ROOM = 9 << 16 }; /* floats */
 
 /* A table by distance t in [0, positions) as read by attention's blocks: at[j - i] for query i and
@@ -71,6 +72,26 @@ struct recurrence_task {
     float *scratch; /* 64-byte aligned */
 };
 
+/* At most SCAN_GROUP channels of one segment of a scan. Rows are `stride` floats apart, or as said;
+ * names as in struct scan. */
+struct scan_task {
+    const float *x, *steps; /* [keys, width] */
+    const float *bc; /* [keys, 2 size], bc_stride apart */
+    const float *rate; /* [size, width], rate_stride apart */
+    const float *skip; /* [width] */
+    float *o; /* [queries, width] */
+    float *states; /* [scan_states(keys), size, width], or NULL */
+    const float *d_o;
+    float *d_x, *d_steps; /* reverse: [keys, width] */
+    float *d_bc; /* reverse: [rows of the span, 2 size] without gaps, the sum over these channels;
+                    or NULL */
+    float *carried; /* reverse: from span to span. The gradient of the states [size, width],
+                       SCAN_GROUP apart, at first zeros */
+    size_t stride, bc_stride, rate_stride, width, size, queries, keys;
+    int selective;
+    float *scratch; /* 64-byte aligned */
+};
+
 struct vector_kernels {
     const char *isa;
 
@@ -100,6 +121,12 @@ struct vector_kernels {
     size_t (*recur_reverse_floats)(int key_size, int value_size);
     size_t (*recur_last_floats)(int key_size, int value_size); /* of either direction */
     size_t (*recur_last_carried)(int key_size, int delta, int keys);
+
+    /* Scans: forward; reverse of the rows [span, span + SCAN_SPAN), the last ones first. floats: of
+     * scratch, of either. */
+    void (*scan)(const struct scan_task *task);
+    void (*scan_reverse)(const struct scan_task *task, size_t span);
+    size_t (*scan_floats)(size_t size);
 
     /* One row of a norm; y may be NULL. statistics = mean (0 for all but LAYER), factor on x -
      * mean, summed in double. In reverse dx may be dy. */
@@ -185,6 +212,9 @@ extern const struct vector_kernels vector_kernels_avx512_bf16;
 #define recur_last_reverse_span VECTOR_NAME(recur_last_reverse_span)
 #define recur_last_head_floats VECTOR_NAME(recur_last_head_floats)
 #define recur_last_head_carried VECTOR_NAME(recur_last_head_carried)
+#define scan_channels VECTOR_NAME(scan_channels)
+#define scan_channels_reverse VECTOR_NAME(scan_channels_reverse)
+#define scan_channels_floats VECTOR_NAME(scan_channels_floats)
 #define norm_row VECTOR_NAME(norm_row)
 #define norm_row_reverse VECTOR_NAME(norm_row_reverse)
 #define activate_span VECTOR_NAME(activate_span)
@@ -222,6 +252,9 @@ void recur_last_head_begin(const struct recurrence_task *t);
 void recur_last_reverse_span(const struct recurrence_task *t, size_t span);
 size_t recur_last_head_floats(int key_size, int value_size);
 size_t recur_last_head_carried(int key_size, int delta, int keys);
+void scan_channels(const struct scan_task *t);
+void scan_channels_reverse(const struct scan_task *t, size_t span);
+size_t scan_channels_floats(size_t size);
 void norm_row(float *y, float *statistics, const float *x, const float *scale, const float *shift,
               enum norm_kind kind, double epsilon, size_t width);
 void norm_row_reverse(float *dx, const float *dy, const float *x, const float *scale,

@@ -178,6 +178,24 @@ def gating(c):
     return {"gates": gates, "d_raw": raw.grad}
 
 
+def scan(c):
+    """Numbers as numbers_of() of tests/kernel_scan.c makes them: rates and steps in float."""
+    S, T, I, N = (c[key] for key in ("segments", "keys", "channels", "size"))
+    x, steps, bc = (segment_values(S, shape, seed, 1) for seed, shape in ((1, (T, I)), (2, (T, I)), (3, (T, 2, N))))
+    steps = (c["time"] + steps if c["selective"] else c["time"] * steps.abs()).float().double()
+    rate, skip = (c["decay"] / 2 * (values((N, I), 5, 1) + 2)).float().double(), values((I,), 6, 1)
+    x.requires_grad_(), steps.requires_grad_(), bc.requires_grad_()
+    dt = torch.nn.functional.softplus(steps, threshold=1e9) if c["selective"] else steps
+    h, rows = torch.zeros(S, N, I), []
+    for t in range(T):
+        written = dt[:, t] * x[:, t] if c["selective"] else x[:, t]
+        h = torch.exp(-dt[:, t, None] * rate) * h + written[:, None] * bc[:, t, 0, :, None]
+        rows.append((bc[:, t, 1, :, None] * h).sum(1) + skip * x[:, t])
+    o = torch.stack(rows, 1)[:, T - c["queries"]:]
+    o.backward(segment_values(S, (c["queries"], I), 4, 1))
+    return {"o": o, "d_x": x.grad, "d_steps": steps.grad, "d_bc": bc.grad}
+
+
 def rotate(x, cosine, sine, pairing):
     """x [..., positions, heads, size]; cosine, sine [positions, pairs]."""
     pairs = cosine.shape[-1]
@@ -315,6 +333,8 @@ def main():
                                            decay=decay, scale=scale)))
     for bias, low, high, most in ((0, 0, math.inf, 0), (1, 0.5, 2, 0), (1, 0, math.inf, 2)):
         cases.append((gating, dict(segments=2, rows=3, heads=5, bias=bias, low=low, high=high, write=most, size=2)))
+    for selective, queries, decay, time in ((1, 9, 0.5, -1), (1, 1, 2, 0), (0, 4, 0.3, 1)):
+        cases.append((scan, dict(segments=2, keys=9, queries=queries, channels=3, size=2, selective=selective, decay=decay, time=time)))
     plain = dict(segments=1, heads=2, kv_heads=2, head_size=5, positions=9, keys=9, queries=9, window=0, bias=0, multiplier=0, key_bias=0, soft_cap=0, size=1, keep=0)
     for change in (
         {},
