@@ -42,6 +42,10 @@ const struct formula_preset formula_presets[] = {
     {"divergent_a", "k=2^(-8*h/H)", "-ln(1+k*t)", "does not converge [B]"},
     {"divergent_b", "k=2^(-8*h/H)", "-(ln(3+k*t)+ln(ln(3+k*t)))",
      "does not converge, by one logarithm less [B]"},
+    {"retention", "", "ln(1-2^-(4+h))*t",
+     "RetNet: its heads keep 1 - 2^-(4+h) of what they hold, each token [C]"},
+    {"lightning", "factor=1.00001", "-factor*2^-(8*h/H)*t",
+     "lightning attention: log decays are ALiBi's slopes times the layer's factor [D]"},
     {"none", "", "0", "no bias"},
 };
 const int formula_preset_count = sizeof formula_presets / sizeof formula_presets[0];

@@ -69,9 +69,9 @@ static void test_list(void **state)
     assert_null(formula_preset_find("alib"));
     assert_null(formula_preset_find("alibi2"));
     static const char *const named[] = {
-        "alibi",       "alibi_equal",       "window", "kerple_log", "kerple_power",
-        "sandwich",    "smoothed_sandwich", "t5",     "type1",      "type2",
-        "divergent_a", "divergent_b",       "none"};
+        "alibi",       "alibi_equal",       "window",    "kerple_log", "kerple_power",
+        "sandwich",    "smoothed_sandwich", "t5",        "type1",      "type2",
+        "divergent_a", "divergent_b",       "retention", "lightning",  "none"};
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         assert_non_null(formula_preset_find(named[i]));
 }

@@ -203,6 +203,9 @@ rows = [
     ("divergent_a", "", lambda p: -ln(1 + paper_slope(p) * T(p)), heads(4, 100)),
     ("divergent_b", "", lambda p: -(ln(3 + paper_slope(p) * T(p)) + ln(ln(3 + paper_slope(p) * T(p)))), heads(4, 100)),
     ("divergent_b(k=1/h)", "", lambda p: -(ln(3 + T(p) / p.h) + ln(ln(3 + T(p) / p.h))), heads(3, 100)),
+    ("retention", "", lambda p: ln(1 - Value(2) ** -(4 + p.h)) * T(p), heads(8, 100) + ts(0, 1, h=3)),
+    ("lightning", "", lambda p: -(D("1.00001") * paper_slope(p)) * T(p), heads(4, 100)),
+    ("lightning(0.25)", "", lambda p: -(paper_slope(p) / 4) * T(p), heads(3, 100)),
     ("none", "", lambda p: 0, ts(0, 99)),
 ]
 

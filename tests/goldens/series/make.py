@@ -208,6 +208,11 @@ def presets():
         emit_geometric("alibi_press", slope, head=h, heads=12, epsilons=["0.01"])
     for s in range(0, 9):
         emit_geometric("alibi_equal", mpf(2) ** -s, sets="s=%d" % s, epsilons=["0.1", "0.01"])
+    for h in range(1, 9):
+        emit_geometric("retention", -log(1 - mpf(2) ** -(4 + h)), head=h, epsilons=["0.1", "0.01", "1e-6"])
+    for h in (1, 32, 64):
+        for factor in ("1.00001", "0.5", "1e-5"):
+            emit_geometric("lightning", D(factor) * mpf(2) ** (-mpf(8 * h) / 64), sets="factor=" + factor, head=h, heads=64, epsilons=["0.01", "1e-6"])
     for w in (1, 2, 40, 80, 100, 120, 160, 320, 1000000):
         for eps in ("0.5", "0.1", "0.01", "0.025", "1e-6"):
             j = int((1 - Fraction(eps)) * w) + 1
