@@ -63,6 +63,8 @@ static void put_title(FILE *f, const struct formula_argument *a, int bias)
     if (b->formula && strcmp(a->label, b->formula->source) != 0 &&
         strlen(b->formula->source) <= 100)
         fprintf(f, ": %s", screen_text(b->formula->source));
+    if (b->decays)
+        fputs(", fixed decays", f);
     if (bias_rows(&a->set, b) > 1)
         fprintf(f, ", %d heads", a->set.heads);
     else if (b->formula)

@@ -146,12 +146,57 @@ static int copy_rotary(struct rotary *out, const struct rotary *r, struct error 
     return 0;
 }
 
+static double rate_of(const struct block *b, int head)
+{
+    const view *rate = &b->mixer.recurrence.rate;
+
+    return element_read(rate->data, rate->type, (size_t)head * rate->row_stride);
+}
+
+/* 1 if a recurrence has fixed decays, and no attention beside it. */
+static int only_decays(const struct block *b)
+{
+    return block_decays_fixed(b) && !block_attends(b);
+}
+
+static int same_decays(const struct block *a, const struct block *b)
+{
+    int heads = a->mixer.recurrence.heads;
+
+    if (only_decays(a) != only_decays(b) || (only_decays(a) && heads != b->mixer.recurrence.heads))
+        return 0;
+    for (int h = 0; only_decays(a) && h < heads; h++)
+        if (rate_of(a, h) != rate_of(b, h))
+            return 0;
+    return 1;
+}
+
 /* 1 if layers have the same bias, or the same other mixer. */
 static int is_alike(const struct block *a, const struct block *b)
 {
-    return a->mixer.ways == b->mixer.ways &&
+    return a->mixer.ways == b->mixer.ways && same_decays(a, b) &&
            (block_attends(a) ? same_score(&a->score, &b->score)
                              : block_window(a) == block_window(b));
+}
+
+/* What a key t tokens back counts in a head with the fixed decay e^-k is e^(-k t): its bias is -k
+ * t. NULL with *e. */
+static struct formula *decay_formula(const struct block *b, const char *path, struct error *e)
+{
+    int heads = b->mixer.recurrence.heads;
+    struct formula_error problem = {0, "out of memory"};
+    struct formula *f = formula_parse("-k*t", &problem);
+    double *rates = malloc((size_t)heads * sizeof *rates);
+
+    for (int h = 0; rates && h < heads; h++)
+        rates[h] = rate_of(b, h);
+    if (!f || !rates || formula_set_values(f, "k", rates, heads, &problem) != 0) {
+        fail(e, "%s: decays: %s", path, problem.message);
+        formula_free(f);
+        f = NULL;
+    }
+    free(rates);
+    return f;
 }
 
 int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct error *e)
@@ -183,6 +228,13 @@ int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct erro
         if (!b)
             return -1;
         out->bias_of_layer[l] = out->bias_count - 1;
+        if (only_decays(block) && block->mixer.recurrence.heads == d->heads) {
+            b->decays = 1;
+            b->formula = decay_formula(block, d->path, e);
+            if (!b->formula)
+                return -1;
+            continue;
+        }
         if (!block_attends(block) || block_recurs(block)) {
             if (block_recurs(block))
                 snprintf(b->reason, sizeof b->reason,

@@ -13,6 +13,7 @@ struct layer_bias {
     long window; /* b(t) = -inf for t >= window; 0: no such end is known */
     struct rotary rotary; /* the rotation of queries and keys, its lists owned; size 0: none */
     int head_size; /* of a decoder's rotated layers */
+    int decays; /* 1: what a head of a recurrence keeps, which no softmax normalises */
     char reason[192]; /* why the series of the encoding does not apply; empty: it does. `formula` is
                        * that of the window alone then
                        */

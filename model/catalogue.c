@@ -72,7 +72,6 @@ static const struct refusal refusals[] = {
     {"kolibri1",
      "its experts are chosen by corrected logits and weighted by the sigmoid of uncorrected ones"},
     {"laguna", ATTENTION_GATED},
-    {"lara_mini", LINEAR},
     {"lfm3", CONVOLUTIONS},
     {"longcat_flash",
      "the output of a layer's experts is added after its second attention and MLP"},
@@ -83,7 +82,6 @@ static const struct refusal refusals[] = {
     {"mimo_v2_flash", "its layers with a window have a different number of heads from those "
                       "without, and its values a different "
                       "size from its keys"},
-    {"minimax", LINEAR},
     {"minimax_m3_vl_text", "its queries attend to the keys that an indexer chooses"},
     {"mllama", OTHER_INPUTS},
     {"modernbert", ENCODER},
@@ -212,6 +210,7 @@ static void tell_notes(char *out, size_t size, const struct layout *o)
         {names->sinks != NULL, "sinks"},
         {names->fused != NULL, "fused q, k, v"},
         {o->recurrence != NULL, "recurrences"},
+        {o->recurrence && o->recurrence->decay, "fixed decays"},
         {!names->down && !o->experts, "no MLP"},
         {names->down && !names->gate && !names->gate_up && !o->experts, "MLP without a gate"},
         {o->scale_embedding.key || o->scale_embedding.absent, "scaled embeddings"},

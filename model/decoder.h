@@ -121,23 +121,25 @@ struct convolution_view {
 };
 
 /* Where the output of a recurrence is normalised: nowhere, or before it is multiplied with
- * silu(z), or after. */
+ * act(z), or after. */
 enum gated_norm { GATED_ALONE, GATED_LAST, GATED_FIRST };
 
 /* A recurrence (kernels/ops.h, recur) of y = n1(x): queries, keys and values, in this order, are
  * activation(convolution(in y)); its gates are of `steps` y, z = gate y gates its output, and
- * out projects it. */
+ * out projects it. Without `steps` its decays are fixed (Qin et al. 2024, "lightning attention"):
+ * log decays are -rate, and steps 1. */
 struct recurrence_view {
     int heads, key_heads, key_size, value_size;
     int delta; /* 1: the delta rule */
     double scale; /* of queries */
-    int reach; /* of the convolution */
+    int reach; /* of the convolution; 1 if there is none */
     struct linear in[3]; /* of queries, keys, values */
     struct linear gate, out;
-    view taps[3], bias[3]; /* theirs */
-    enum activation activation;
+    view taps[3], bias[3]; /* theirs; data NULL: no convolution */
+    enum activation activation, gate_activation; /* the latter of z */
     struct norm_view key_norm; /* [key_size], of each query and key; or none */
-    struct linear steps[2]; /* [heads, hidden] of a, and of b if gates have it */
+    struct linear steps[2]; /* [heads, hidden] of a, and of b if gates have it; weight.data of the
+                               first NULL: fixed decays */
     view rate, step_bias, skip; /* [heads]; the last two may be absent */
     double low, high, write; /* struct gating */
     enum gated_norm gated;
@@ -353,8 +355,8 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
 long decoder_cone(const struct decoder *d, long n);
 /* Radians per position of pair i in a segment of n inputs. */
 double rotary_frequency(const struct rotary *r, int i, double n);
-/* 1 if the block mixes its rows; if it attends; has a convolution; a recurrence; makes a detour;
- * has an MLP or experts. */
+/* 1 if the block mixes its rows; if it attends; has a convolution; a recurrence; one with fixed
+ * decays; makes a detour; has an MLP or experts. */
 static inline int block_mixes(const struct block *b)
 {
     return b->mixer.ways != 0;
@@ -370,6 +372,10 @@ static inline int block_convolves(const struct block *b)
 static inline int block_recurs(const struct block *b)
 {
     return (b->mixer.ways & MIXING_RECURRENCE) != 0;
+}
+static inline int block_decays_fixed(const struct block *b)
+{
+    return block_recurs(b) && !b->mixer.recurrence.steps[0].weight.data;
 }
 static inline int block_detours(const struct block *b)
 {

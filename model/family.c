@@ -251,7 +251,8 @@ int family_windows(struct decoder *d, struct window_rule rule, struct error *e)
         if (types) {
             const char *type = json_string_value(json_array_get(types, (size_t)l));
             sliding = type && strcmp(type, "sliding_attention") == 0;
-            if (!type || !(sliding || strcmp(type, "full_attention") == 0))
+            if (!type || !(sliding || strcmp(type, "full_attention") == 0 ||
+                           (rule.mixed && strcmp(type, "linear_attention") == 0)))
                 return fail(e,
                             "%s: layer_types, entry %d: '%s' is not supported (supported: "
                             "full_attention, sliding_attention)",

@@ -30,7 +30,7 @@ extern const struct family family_reach, family_bloom, family_mpt, family_opt, f
 extern const struct family families_llama_like[], families_mixtures[], families_latents[],
     families_gpt_like[], families_beside_images[], families_llama4[], families_gemma4[],
     families_convolutions[], families_recurrences[], families_gemma3n[], families_nemotron_h[],
-    families_trained[]; /* to a name that is NULL */
+    families_lightning[], families_trained[]; /* to a name that is NULL */
 
 /* All families, counted from 0; NULL after the last. */
 const struct family *family_at(int i);
@@ -167,6 +167,7 @@ int family_activation(enum activation *out, const struct decoder *d, const char 
 struct window_rule {
     long window, first, step, but;
     int but_first; /* 1: the first of every `but`, not the last */
+    int mixed; /* 1: layer_types may also name linear_attention */
 };
 int family_windows(struct decoder *d, struct window_rule rule, struct error *e) MUST_USE;
 

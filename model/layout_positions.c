@@ -95,7 +95,8 @@ static int read_windows(struct reading *r)
     struct decoder *d = r->d;
     struct config *c = d->config;
     struct window_rule rule = {.step = o->windows == WINDOWS_ALTERNATE ? 2 : 1,
-                               .but_first = o->pattern_first};
+                               .but_first = o->pattern_first,
+                               .mixed = o->recurrence != NULL};
     int on = 1, switched = o->windows == WINDOWS_SWITCHED || o->windows == WINDOWS_ALL_SWITCHED ||
                            o->windows == WINDOWS_UNTURNED;
     if (o->windows == WINDOWS_NONE)

@@ -1,6 +1,7 @@
 /* Blocks that mix their rows by a recurrence (decoder.h, struct recurrence_view). Of a row are
  * kept: what the convolution gives, before its activation; a and b of the gates; z; and the output
- * before it is gated. Reverse makes the rest of it again. */
+ * before it is gated. Reverse makes the rest of it again. Fixed decays are gates of a = 0 whose
+ * step is clamped to 1. */
 #include "model/engine_parts.h"
 
 static struct recurrence recurrence_of(const struct engine *g, int l)
@@ -46,14 +47,18 @@ void recurrence_project(struct engine *g, int l, int batch, int before)
     struct convolution convolution = convolution_of(g, l);
     int keys = g->shape.keys[l], width = block_recurrence_width(&g->d->blocks[l]);
     struct rows rows = {batch, keys};
-    struct buffer *to = g->mixed;
+    struct buffer *to = w->recurrence_taps ? g->mixed : s->convolved;
     if (before) {
         to = g->views[VIEW_MIXED];
         k->aim(k, to, g->mixed, (size_t)before * (size_t)width);
     }
     k->linear(k, to, g->y, w->recurrence_in.weight, w->recurrence_in.bias, rows, 0);
-    k->convolve(k, s->convolved, g->mixed, &convolution, batch, keys, before + keys, width);
-    k->linear(k, s->steps, g->y, w->recurrence_steps.weight, w->recurrence_steps.bias, rows, 0);
+    if (w->recurrence_taps)
+        k->convolve(k, s->convolved, g->mixed, &convolution, batch, keys, before + keys, width);
+    if (w->recurrence_steps.weight)
+        k->linear(k, s->steps, g->y, w->recurrence_steps.weight, w->recurrence_steps.bias, rows, 0);
+    else
+        k->scale(k, s->steps, 0, rows, g->d->blocks[l].mixer.recurrence.heads);
 }
 
 void recurrence_operands(struct engine *g, int l, int batch)
@@ -86,15 +91,16 @@ static void gate_output(struct engine *g, int l, struct rows rows)
     struct layer *s = &g->layers[l];
     int width = block_gate_width(b), slice = width / v->groups;
     if (v->gated == GATED_ALONE) {
-        k->activate(k, s->recurred, s->raw_recurred, s->recurrence_z, ACTIVATION_SILU, rows, width);
+        k->activate(k, s->recurred, s->raw_recurred, s->recurrence_z, v->gate_activation, rows,
+                    width);
     } else if (v->gated == GATED_FIRST) {
-        k->activate(k, g->mixed, s->raw_recurred, s->recurrence_z, ACTIVATION_SILU, rows, width);
+        k->activate(k, g->mixed, s->raw_recurred, s->recurrence_z, v->gate_activation, rows, width);
         k->norm_heads(k, s->recurred, s->o_statistics, g->mixed, norm, rows, v->groups, slice,
                       width);
     } else {
         k->norm_heads(k, g->mixed, s->o_statistics, s->raw_recurred, norm, rows, v->groups, slice,
                       width);
-        k->activate(k, s->recurred, g->mixed, s->recurrence_z, ACTIVATION_SILU, rows, width);
+        k->activate(k, s->recurred, g->mixed, s->recurrence_z, v->gate_activation, rows, width);
     }
 }
 
@@ -132,7 +138,7 @@ void recurrence_gate_reverse(struct engine *g, int l, int batch)
     struct rows rows = {batch, g->shape.queries[l]};
     int width = block_gate_width(b), slice = width / v->groups;
     if (v->gated == GATED_FIRST) {
-        k->activate(k, g->mixed, s->raw_recurred, s->recurrence_z, ACTIVATION_SILU, rows, width);
+        k->activate(k, g->mixed, s->raw_recurred, s->recurrence_z, v->gate_activation, rows, width);
         k->norm_heads_reverse(k, g->t, g->t, g->mixed, s->o_statistics, norm, rows, v->groups,
                               slice, width);
     } else if (v->gated == GATED_LAST) {
@@ -140,7 +146,8 @@ void recurrence_gate_reverse(struct engine *g, int l, int batch)
                       width);
         gated = g->mixed;
     }
-    k->activate_reverse(k, g->t, g->dz, g->t, gated, s->recurrence_z, ACTIVATION_SILU, rows, width);
+    k->activate_reverse(k, g->t, g->dz, g->t, gated, s->recurrence_z, v->gate_activation, rows,
+                        width);
     if (v->gated == GATED_LAST)
         k->norm_heads_reverse(k, g->t, g->t, s->raw_recurred, s->o_statistics, norm, rows,
                               v->groups, slice, width);
@@ -169,9 +176,13 @@ void recurrence_project_reverse(struct engine *g, int l, int batch, int after, i
                               &w->recurrence_key_norm.norm, rows, 2 * v->key_heads, v->key_size,
                               width);
     k->activate_reverse(k, g->dkv, NULL, g->dkv, s->convolved, NULL, v->activation, rows, width);
-    k->convolve_reverse(k, g->mixed, g->dkv, NULL, &convolution, batch, keys + after, keys + after,
-                        width);
-    k->linear_reverse(k, g->y, g->mixed, w->recurrence_in.weight, rows, accumulate);
+    if (w->recurrence_taps)
+        k->convolve_reverse(k, g->mixed, g->dkv, NULL, &convolution, batch, keys + after,
+                            keys + after, width);
+    k->linear_reverse(k, g->y, w->recurrence_taps ? g->mixed : g->dkv, w->recurrence_in.weight,
+                      rows, accumulate);
+    if (!w->recurrence_steps.weight)
+        return;
     k->gate_reverse(k, g->d_steps, g->d_gates, s->steps, &gating, rows, v->heads);
     k->linear_reverse(k, g->y, g->d_steps, w->recurrence_steps.weight, rows, 1);
 }

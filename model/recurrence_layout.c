@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A number, also as {"__float__": "Infinity"} and the bare Infinity of Python. */
@@ -88,11 +89,17 @@ static int read_kinds(const struct recurrence_layout *o, struct decoder *d, stru
                                               {"full_attention", MIXING_ATTENTION},
                                               {"attention", MIXING_ATTENTION},
                                               {NULL, 0}};
+    static const struct layer_kind windowed[] = {{"linear_attention", MIXING_RECURRENCE},
+                                                 {"full_attention", MIXING_ATTENTION},
+                                                 {"sliding_attention", MIXING_ATTENTION},
+                                                 {NULL, 0}};
     long every = 0;
     if (o->attending)
         return family_attending(d, o->attending, MIXING_RECURRENCE, e);
     if (o->interval && config_int_or(d->config, o->interval, 1, 10000, 4, &every, e))
         return -1;
+    if (o->windowed && config_get(d->config, "layer_types"))
+        return family_kinds(d, windowed, "linear_attention, full_attention, sliding_attention", e);
     if (o->typed && config_get(d->config, "layer_types"))
         return o->unmixed ? family_kinds(d, kinds, "linear_attention, full_attention, mlp, moe", e)
                           : family_kinds(d, kinds + 2, "linear_attention, full_attention", e);
@@ -103,12 +110,23 @@ static int read_kinds(const struct recurrence_layout *o, struct decoder *d, stru
     return 0;
 }
 
-int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layout *o,
-                        struct decoder *d, struct error *e)
+/* Those of fixed decays are the attention's. */
+static int read_fixed_sizes(struct recurrence_sizes *s, const struct decoder *d, struct error *e)
+{
+    s->heads = s->key_heads = d->heads, s->key_size = s->value_size = d->head_size, s->reach = 1;
+    return d->head_size <= RECURRENCE_SIZE_MOST
+               ? 0
+               : fail(e,
+                      "%s: heads of %d are not supported in layers with fixed decays (expected 1 "
+                      "to %d)",
+                      config_path(d->config), d->head_size, RECURRENCE_SIZE_MOST);
+}
+
+static int read_sizes(struct recurrence_sizes *s, const struct recurrence_layout *o,
+                      struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
     long inner;
-    *s = (struct recurrence_sizes){.layout = o, .high = INFINITY};
     if (config_int(c, o->heads, 1, 1 << 16, &s->heads, e) ||
         config_int(c, o->key_heads, 1, 1 << 16, &s->key_heads, e) ||
         config_int(c, o->key_size, 1, RECURRENCE_SIZE_MOST, &s->key_size, e) ||
@@ -133,14 +151,23 @@ int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layo
         return fail(e, "%s: %s %ld times the width %d is not %s %ld times %s %ld", config_path(c),
                     o->expand, inner / d->hidden, d->hidden, o->heads, s->heads, o->value_size,
                     s->value_size);
-    if (read_kinds(o, d, e))
+    return 0;
+}
+
+int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layout *o,
+                        struct decoder *d, struct error *e)
+{
+    *s = (struct recurrence_sizes){.layout = o, .high = INFINITY};
+    if ((o->form == RECURRENCE_FIXED ? read_fixed_sizes(s, d, e) : read_sizes(s, o, d, e)) ||
+        read_kinds(o, d, e))
         return -1;
     int count = 0;
     for (int l = 0; l < d->layers; l++)
         count += block_recurs(&d->blocks[l]);
     if (count)
-        family_describe(d, "recurrences with states of %ld x %ld in %d of %d layers", s->key_size,
-                        s->value_size, count, d->layers);
+        family_describe(d, "recurrences with states of %ld x %ld%s in %d of %d layers", s->key_size,
+                        s->value_size, o->form == RECURRENCE_FIXED ? " and fixed decays" : "",
+                        count, d->layers);
     return 0;
 }
 
@@ -235,6 +262,17 @@ static int read_delta_projections(struct block *b, const struct recurrence_sizes
                        family_linear(&v->steps[1], d, heads, hidden, 0, e, "%s.b_proj", stem)
                    ? -1
                    : 0;
+    if (s->layout->form == RECURRENCE_DELTA && family_has(d, "%s.in_proj.weight", stem)) {
+        const size_t width = 2 * keys + inner;
+        if (family_linear(&in, d, width + inner + 2 * heads, hidden, 0, e, "%s.in_proj", stem))
+            return -1;
+        v->in[0] = some_rows(in, 0, keys), v->in[1] = some_rows(in, keys, keys);
+        v->in[2] = some_rows(in, 2 * keys, inner);
+        v->gate = some_rows(in, width, inner);
+        v->steps[1] = some_rows(in, width + inner, heads);
+        v->steps[0] = some_rows(in, width + inner + heads, heads);
+        return 0;
+    }
     if (s->layout->form == RECURRENCE_DELTA) {
         if (family_linear(&in, d, 2 * keys + inner, hidden, 0, e, "%s.in_proj_qkv", stem) ||
             family_linear(&v->gate, d, inner, hidden, 0, e, "%s.in_proj_z", stem) ||
@@ -327,11 +365,88 @@ static int read_delta(struct block *b, const struct recurrence_sizes *s, struct 
     const struct norm_form form = {NORM_RMS,
                                    s->layout->epsilon != 0 ? s->layout->epsilon : s->epsilon,
                                    (size_t)s->value_size, "weight", NULL};
-    return family_norm_named(&v->norm, d, form, e, "%s.%s", stem, apart ? "o_norm" : "norm") ||
+    const char *norm = apart                                       ? "o_norm"
+                       : family_has(d, "%s.out_norm.weight", stem) ? "out_norm"
+                                                                   : "norm";
+    return family_norm_named(&v->norm, d, form, e, "%s.%s", stem, norm) ||
                    family_linear(&v->out, d, hidden, inner, 0, e, "%s.%s", stem,
                                  apart ? "o_proj" : "out_proj")
                ? -1
                : 0;
+}
+
+/* The decays of a run of rows, which files state too, must be those of each row; rounded ones are
+ * within this. */
+static int check_powers(const double *rate, const struct recurrence_sizes *s,
+                        const struct decoder *d, const char *name, int backwards, struct error *e)
+{
+    const struct tensor *t = tensors_find(d->tensors, name);
+    const size_t heads = (size_t)s->heads, rows = t ? t->count / heads : 0;
+    const double rounded = 0.01;
+    double *powers = t ? malloc((rows * heads + 1) * sizeof *powers) : NULL;
+    if (!t)
+        return 0;
+    if (!powers)
+        return fail_memory(e, (double)rows * (double)heads * sizeof *powers, "decays");
+    int rc = family_values(powers, d, heads * rows, e, "%s", name);
+    for (size_t i = 0; i < heads * rows && rc == 0; i++) {
+        double power = (double)(backwards ? rows - 1 - i % rows : i % rows + 1);
+        if (fabs(powers[i] - exp(-rate[i / rows] * power)) > rounded)
+            rc = fail(e, "%s: tensor '%s' holds %g (expected about %g by slope_rate)", d->path,
+                      name, powers[i], exp(-rate[i / rows] * power));
+    }
+    free(powers);
+    return rc;
+}
+
+static int read_fixed_decays(struct recurrence_view *v, const struct recurrence_sizes *s,
+                             struct decoder *d, int layer, const char *stem, struct error *e)
+{
+    const size_t heads = (size_t)s->heads;
+    double *rate = family_own(d, heads, e);
+    char name[256];
+    if (!rate)
+        return -1;
+    for (size_t h = 0; h < heads; h++)
+        rate[h] = s->layout->decay((int)h, (int)s->heads, layer, d->layers);
+    if (family_has(d, "%s.slope_rate", stem) &&
+        family_values(rate, d, heads, e, "%s.slope_rate", stem))
+        return -1;
+    for (size_t h = 0; h < heads; h++)
+        if (!(rate[h] >= 0))
+            return fail(e,
+                        "%s: tensor '%s.slope_rate' holds %g (expected rates of decay from 0 on)",
+                        d->path, stem, rate[h]);
+    snprintf(name, sizeof name, "%s.query_decay", stem);
+    if (check_powers(rate, s, d, name, 0, e))
+        return -1;
+    snprintf(name, sizeof name, "%s.key_decay", stem);
+    if (check_powers(rate, s, d, name, 1, e))
+        return -1;
+    family_ignore(d, "%s.diagonal_decay", stem);
+    v->rate = family_own_view(rate, heads);
+    return 0;
+}
+
+static int read_fixed(struct block *b, const struct recurrence_sizes *s, struct decoder *d,
+                      const char *stem, struct error *e)
+{
+    struct recurrence_view *v = &b->mixer.recurrence;
+    const size_t hidden = (size_t)d->hidden, heads = (size_t)s->heads, size = (size_t)s->key_size,
+                 inner = heads * size;
+    const struct norm_form form = {NORM_RMS, s->layout->epsilon, inner, "weight", NULL};
+    struct linear in;
+    if (family_linear(&in, d, 3 * inner, hidden, 0, e, "%s.qkv_proj", stem) ||
+        family_linear(&v->gate, d, inner, hidden, 0, e, "%s.output_gate", stem) ||
+        family_norm_named(&v->norm, d, form, e, "%s.norm", stem) ||
+        family_linear(&v->out, d, hidden, inner, 0, e, "%s.out_proj", stem) ||
+        read_fixed_decays(v, s, d, (int)(b - d->blocks), stem, e))
+        return -1;
+    for (size_t i = 0; i < 3; i++)
+        v->in[i].weight = view_groups(in.weight, heads, 3 * size, i * size, size);
+    v->scale = v->low = v->high = 1;
+    v->gated = GATED_LAST, v->gate_activation = ACTIVATION_SIGMOID, v->groups = 1;
+    return 0;
 }
 
 int recurrence_read(struct block *b, const struct recurrence_sizes *s, struct decoder *d,
@@ -342,7 +457,9 @@ int recurrence_read(struct block *b, const struct recurrence_sizes *s, struct de
     v->heads = (int)s->heads, v->key_heads = (int)s->key_heads;
     v->key_size = (int)s->key_size, v->value_size = (int)s->value_size;
     v->reach = (int)s->reach, v->activation = s->activation;
+    v->gate_activation = ACTIVATION_SILU;
     snprintf(full, sizeof full, "%s.%s", stem, s->layout->stem);
-    return s->layout->form == RECURRENCE_MAMBA ? read_mamba(b, s, d, full, e)
-                                               : read_delta(b, s, d, full, e);
+    return s->layout->form == RECURRENCE_MAMBA   ? read_mamba(b, s, d, full, e)
+           : s->layout->form == RECURRENCE_FIXED ? read_fixed(b, s, d, full, e)
+                                                 : read_delta(b, s, d, full, e);
 }

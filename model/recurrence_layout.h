@@ -9,22 +9,28 @@
 enum recurrence_form {
     RECURRENCE_MAMBA, /* in_proj [z, values, keys, queries, a], and a norm after the gate */
     /* the delta rule with a norm of each head before the gate */
-    RECURRENCE_DELTA, /* in_proj_qkv [queries, keys, values], in_proj_z, in_proj_a, in_proj_b */
+    RECURRENCE_DELTA, /* in_proj_qkv [queries, keys, values], in_proj_z, in_proj_a, in_proj_b, or
+                         in_proj [queries, keys, values, z, b, a]; norm or out_norm */
     RECURRENCE_DELTA_APART, /* q_proj, k_proj, v_proj, each with its convolution or all with one,
                                g_proj of z, a_proj, b_proj; o_norm, o_proj */
-    RECURRENCE_DELTA_PACKED /* in_proj_qkvz, in_proj_ba: of each key head its query, key, values and
-                               z, and b and a */
+    RECURRENCE_DELTA_PACKED, /* in_proj_qkvz, in_proj_ba: of each key head its query, key, values
+                                and z, and b and a */
+    RECURRENCE_FIXED /* qkv_proj: of each of the attention's heads its query, key and value;
+                        output_gate of z, whose sigma gates; a norm of all heads before it;
+                        out_proj; slope_rate of its decays, if it is stored */
 };
 
 struct recurrence_layout {
     enum recurrence_form form;
     const char *stem; /* of the names of its tensors, below the layer's */
-    /* keys: heads and key heads, their sizes, inputs of the convolution, all with defaults */
+    /* keys: heads and key heads, their sizes, inputs of the convolution, all with defaults; none of
+     * them with RECURRENCE_FIXED */
     const char *heads, *key_heads, *key_size, *value_size, *reach;
     /* Which layers attend: those that layer_types, if `typed`, says full_attention of, all others
-     * linear_attention or, if `unmixed`, mlp or moe: without a mixer; without it every so many, by
-     * default 4; those listed; or none. NULL: no such key */
-    int typed, unmixed;
+     * linear_attention or, if `unmixed`, mlp or moe: without a mixer, or if `windowed`
+     * sliding_attention; without it every so many, by default 4; those listed; or none. NULL: no
+     * such key */
+    int typed, unmixed, windowed;
     const char *interval, *attending;
     int beside; /* 1: all layers attend beside it instead */
     const char *expand; /* of the inner width, in multiples of the model's, which must be that of
@@ -41,6 +47,9 @@ struct recurrence_layout {
     const char *activation; /* by default silu; NULL: that of MLPs */
     const char *doubled; /* whether b's gate is up to 2, not 1, by default so */
     double epsilon; /* of the norm of its output; 0: that of all norms */
+    /* Fixed decays where no tensor states them: minus the log decay of a head and a layer, both
+     * from 0; NULL: they are not fixed */
+    double (*decay)(int head, int heads, int layer, int layers);
 };
 
 /* What a configuration says of them. */

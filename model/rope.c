@@ -300,7 +300,7 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
             s.base *= pow(alpha, d->head_size / (d->head_size - 2.0)), s.kind = ROPE_NONE;
     }
     const int turned = s.kind == ROPE_PROPORTIONAL ? (int)floor(fraction * head / 2) : head / 2;
-    if (keys->whole_heads && fraction != 1 && s.kind != ROPE_PROPORTIONAL) {
+    if (keys->whole_heads && !rotated && fraction != 1 && s.kind != ROPE_PROPORTIONAL) {
         if (s.kind != ROPE_NONE)
             return fail(e, "%s: %s %g with %s scaling is not supported in a %s model (expected 1)",
                         config_path(c), keys->fraction, fraction, type, d->family);

@@ -145,13 +145,46 @@ static void test_tables(void **state)
     }
 }
 
+/* Layers with fixed decays: the bias -k t of each head, k being the stored slope_rate. */
+static void test_decays(void **state)
+{
+    static const struct {
+        int layer;
+        double rate[3];
+    } want[] = {{0, {0.259765625, 0.1962890625, 0.2353515625}},
+                {2, {0.361328125, 0.0225830078125, 0.58203125}}};
+    struct error e = {""};
+    struct decoder *d = decoder_open("tests/goldens/minimax", &e);
+    struct bias_set s = {0};
+    double table[3 * 8];
+
+    (void)state;
+    if (!d)
+        fail_msg("%s", e.text);
+    assert_int_equal(biases_of_decoder(&s, d, &e), 0);
+    assert_int_equal(s.bias_count, 3);
+    assert_string_equal(s.biases[s.bias_of_layer[1]].reason,
+                        "rotary positions turn queries and keys: no bias by distance");
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        const struct layer_bias *b = &s.biases[s.bias_of_layer[want[i].layer]];
+
+        assert_true(b->decays && b->reason[0] == 0 && b->window == 0);
+        assert_int_equal(bias_rows(&s, b), 3);
+        assert_int_equal(bias_table(table, &s, b, 8, "name", &e), 0);
+        for (int h = 0; h < 3; h++)
+            for (int t = 0; t < 8; t++)
+                assert_true(table[8 * h + t] == -want[i].rate[h] * t);
+    }
+    biases_free(&s);
+    decoder_close(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_formula_windows),
-        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_windows),         cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_formula_windows), cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_decays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,10 +151,6 @@ static int finish_dbrx(struct decoder *d, struct error *e)
     return 0;
 }
 
-#define MIXTRAL_EXPERTS \
-    .count = "num_local_experts", .normalised = -1, .router = "block_sparse_moe.gate", \
-    .parent = "block_sparse_moe.experts", .gate = "w1", .up = "w3", .down = "w2", \
-    .gate_up = {"mlp.experts.gate_up_proj"}, .stacked_down = {"mlp.experts.down_proj"}
 static const struct expert_layout mixtral_experts = {MIXTRAL_EXPERTS, .older_count = "num_experts",
                                                      .other_router = "mlp.gate"};
 static const struct expert_layout qwen2_moe_experts = {QWEN_EXPERTS,

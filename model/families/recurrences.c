@@ -79,6 +79,58 @@ static const struct layout qwen3_5_moe_text = {
     .experts = &qwen3_5_experts, /* in every layer: no file has an intermediate_size */
     .defaults = "{\"num_key_value_heads\": 2, \"intermediate_size\": 1, " DELTA_DEFAULTS "}"};
 
+/* Lara's: the delta rule, and between them attention that is turned where it has a window; experts
+ * in every layer. */
+static const struct recurrence_layout lara_delta = {DELTA(RECURRENCE_DELTA), .windowed = 1};
+static const struct expert_layout lara_experts = {QWEN_EXPERTS,
+                                                  .count = "num_experts",
+                                                  .width = "moe_intermediate_size",
+                                                  .shared_width = "shared_expert_intermediate_size",
+                                                  .shared_absent = 512,
+                                                  .shared = "mlp.shared_expert",
+                                                  .normalised = 1};
+
+static int prepare_lara_mini(struct decoder *d, struct error *e)
+{
+    static const char *const kinds[] = {"linear_attention", "sliding_attention", "linear_attention",
+                                        "full_attention", "sliding_attention"};
+    const size_t period = sizeof kinds / sizeof *kinds;
+    long layers;
+    if (config_has(d->config, "layer_types"))
+        return 0;
+    if (config_int(d->config, "num_hidden_layers", 1, 10000, &layers, e))
+        return -1;
+    json_t *types = json_array();
+    for (size_t l = 0; l < (size_t)layers; l++)
+        json_array_append_new(types, json_string(kinds[l % period]));
+    return json_object_set_new(config_root(d->config), "layer_types", types)
+               ? fail_memory(e, 64, "a configuration")
+               : 0;
+}
+
+static const struct layout lara_mini = {
+    LLAMA(1e-6),
+    .names = {LLAMA_NAMES, QK_NORMS},
+    .head_norms = YES,
+    .head_size_absent = 128,
+    .tied = 1,
+    ACTIVATION("hidden_act", "silu"),
+    BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+    .rope = {ROTARY_WHOLE},
+    .turned = TURNED_WINDOWS,
+    .windows = WINDOWS_NAMED,
+    .window_absent = 512,
+    .recurrence = &lara_delta,
+    .experts = &lara_experts,
+    .prepare = prepare_lara_mini,
+    .defaults = "{\"vocab_size\": 151936, \"hidden_size\": 1024, \"num_hidden_layers\": 34, "
+                "\"num_attention_heads\": 16, \"num_key_value_heads\": 4, "
+                "\"intermediate_size\": 1, \"moe_intermediate_size\": 512, \"num_experts\": 128, "
+                "\"num_experts_per_tok\": 4, \"max_position_embeddings\": 131072, "
+                "\"linear_num_value_heads\": 16, \"linear_num_key_heads\": 8, "
+                "\"linear_key_head_dim\": 128, \"linear_value_head_dim\": 128, "
+                "\"linear_conv_kernel_dim\": 4}"};
+
 /* OLMo's: the delta rule by matrices of its own for each part, in blocks as Llama's; attention in
  * blocks as OLMo 2's, turned or not. */
 static const struct recurrence_layout olmo_delta = {.form = RECURRENCE_DELTA_APART,
@@ -424,6 +476,9 @@ static const char *const of_qwen_dense[] = {"number_of_conv_states",
 static const char *const some_layers[] = {"mlp_only_layers", "layer_types", "output_gate_type",
                                           NULL};
 static const char *const listed[] = {"layer_types", "output_gate_type", NULL};
+static const char *const of_lara[] = {"output_router_logits", "router_aux_loss_coef",
+                                      "number_of_conv_states", "intermediate_size", NULL};
+static const char *const kinds_of_lara[] = {"layer_types", NULL};
 
 /* Of the initial weights, and what may be null. */
 static const char *const of_olmo[] = {"linear_a_log_max",
@@ -458,6 +513,7 @@ const struct family families_recurrences[] = {
     {ROW(qwen3_next), .harmless = of_qwen, .nullable = some_layers},
     {ROW(qwen3_5_text), .harmless = of_qwen_dense, .nullable = listed},
     {ROW(qwen3_5_moe_text), .harmless = of_qwen, .nullable = listed},
+    {ROW(lara_mini), .harmless = of_lara, .nullable = kinds_of_lara},
     {ROW(bamba), .harmless = bamba_harmless, .nullable = lists},
     {ROW(olmo_hybrid), .harmless = of_olmo, .nullable = computed},
     {ROW(granitemoehybrid), .harmless = granite_harmless, .nullable = kinds},

@@ -25,6 +25,11 @@
     .down = "down_proj", .gate_up = {"mlp.experts.gate_up_proj"}, \
     .stacked_down = {"mlp.experts.down_proj"}
 #define QWEN_EXPERTS QWEN_EXPERTS_OF("mlp.gate")
+/* The same of Mixtral's. */
+#define MIXTRAL_EXPERTS \
+    .count = "num_local_experts", .normalised = -1, .router = "block_sparse_moe.gate", \
+    .parent = "block_sparse_moe.experts", .gate = "w1", .up = "w3", .down = "w2", \
+    .gate_up = {"mlp.experts.gate_up_proj"}, .stacked_down = {"mlp.experts.down_proj"}
 #define SOME_LAYERS .dense = "mlp_only_layers", .step = "decoder_sparse_step"
 #define BY_GROUPS .scoring = SCORING_SIGMOID, .by_groups = 1, .factor = "routed_scaling_factor"
 

@@ -37,6 +37,7 @@ class FamilyCase:
     gain: float = 1.0            # of the experts' first matrices, so that a clamp has something to do
     outer: str = ""              # the type of the checkpoint, if the family is the language model of one that also has others
     file: str = ""               # the checkpoint, if it is not the folder
+    decays: bool = True          # False: MiniMax's slopes are those of its formula, and no tensors
     stacked: bool = False        # names as the library has them in memory: experts stacked in one tensor
 
 

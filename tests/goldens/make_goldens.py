@@ -35,6 +35,7 @@ import trainers
 from converters import CONVERTERS
 from expected import draw_tokens, expected_of, generator, norms_of, write_expected
 from family_cases import FAMILY_CASES
+from recurrence_cases import settle_decays
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -149,6 +150,8 @@ def random_weight(name, shape, config, rng):
         value *= 2
     elif name.endswith("A_log"):         # decays from fast to slow
         value = value - 2
+    elif name.endswith("slope_rate"):
+        value = np.exp(value - 2)
     elif name.endswith("bias"):
         value *= 0.2
     elif name.endswith(("act_fn.alpha_p", "act_fn.alpha_n")):
@@ -172,13 +175,13 @@ def random_weight(name, shape, config, rng):
 
 def stored_buffers(model):
     """Buffers that files have and that change the model."""
-    return [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(("e_score_correction_bias", "expert_bias", "act_fn.beta", "act_fn.eps", ".layer_scalar"))]
+    return [(name, buffer) for name, buffer in model.named_buffers() if name.endswith(("e_score_correction_bias", "expert_bias", "act_fn.beta", "act_fn.eps", ".layer_scalar", ".slope_rate"))]
 
 
 def random_state(model, case, rng):
     """Values of every parameter (a tied one once), rounded to the stored type."""
     state = {name: random_weight(name, tuple(parameter.shape), model.config.get_text_config(), rng).to(case.stored)
-             for name, parameter in sorted([*model.named_parameters(), *stored_buffers(model)])}
+             for name, parameter in sorted([*model.named_parameters(), *stored_buffers(model)]) if case.decays or not name.endswith(".slope_rate")}
     return {name: value * getattr(case, "gain", 1.0) if name.endswith("experts.gate_up_proj") else value for name, value in state.items()}
 
 
@@ -227,6 +230,7 @@ def write_family_checkpoint(case, folder, rng):
         model = AutoModelForCausalLM.from_config(config)
     state = random_state(model, case, rng)
     model.load_state_dict(state, strict=False)
+    settle_decays(model)
     model.to(case.stored).save_pretrained(folder, max_shard_size=case.shard_size, save_original_format=not case.stacked)
     extra = os.path.join(folder, "generation_config.json")
     if os.path.exists(extra):
@@ -258,8 +262,12 @@ class FamilyOracle:
             torch.set_default_dtype(torch.float32)
         missing, unexpected = model.load_state_dict({name: value.double() for name, value in state.items()}, strict=False)
         tied = {name for name, _ in model.named_parameters(remove_duplicate=False)} - {name for name, _ in model.named_parameters()}
+        if not case.decays:
+            missing = [name for name in missing if not name.endswith(".slope_rate")]
+        missing = [name for name in missing if not name.endswith(("query_decay", "key_decay", "diagonal_decay"))]
         assert not unexpected and set(missing) <= tied, (missing, unexpected)
         self.model = model.eval().requires_grad_(False)
+        settle_decays(model)
         if case.oracle:
             with Widen():
                 case.oracle(model)

@@ -1,6 +1,6 @@
 """Random configurations of families whose layers are recurrences (random_configurations.py)."""
 
-from random_settings import grouped, multipliers
+from random_settings import grouped, multipliers, put_experts
 
 
 def delta(d, layers, length):
@@ -220,4 +220,29 @@ def draw_mamba2(d, layers, length):
     d.put(config, "time_step_rank", 0.2, "auto", 3)
     d.put(config, "time_step_min", 0.2, 0.01)
     d.put(config, "rescale_prenorm_residual", 0.2, True, False)
+    return config
+
+
+def draw_minimax(d, layers, length):
+    config = put_experts(d, grouped(d, length), layers, d.pick("num_local_experts", "num_experts"))
+    config["num_key_value_heads"] = config.get("num_key_value_heads") or config["num_attention_heads"]
+    d.put(config, "layer_types", 0.7, [d.pick("linear_attention", "linear_attention", "full_attention") for _ in range(layers)], None)
+    if (config.get("rope_parameters") or config.get("rope_scaling") or {}).get("rope_type", "default") != "default":      # transformers needs it then
+        config["head_dim"] = config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]
+    d.put(config, "block_size", 0.8, 1, 3, 7, 16)
+    d.put(config, "sliding_window", 0.3, 1, 3, 8, 30, None)
+    for kind in ("full_attn", "linear_attn", "mlp"):
+        d.put(config, f"{kind}_alpha_factor", 0.7, d.real(0.3, 4), 1, 3.5565588200778455)
+        d.put(config, f"{kind}_beta_factor", 0.6, d.real(0.3, 2), 1, -0.5)
+    return config
+
+
+def draw_lara_mini(d, layers, length):
+    config = with_experts(d, delta(d, layers, length))
+    config.pop("full_attention_interval", None)
+    config["num_key_value_heads"] = config.get("num_key_value_heads") or config["num_attention_heads"]
+    if config.get("layer_types"):
+        config["layer_types"] = [kind if kind == "linear_attention" else d.pick("full_attention", "sliding_attention") for kind in config["layer_types"]]
+    d.put(config, "sliding_window", 0.7, 1, 3, 8, 30)
+    d.put(config, "norm_topk_prob", 0.5, True, False)
     return config

@@ -3,6 +3,9 @@
 import json
 import os
 
+import torch
+from safetensors.torch import load_file, save_file
+
 from family_cases import BF16, LONG, FamilyCase, as_folder_of, rope, tokens
 
 
@@ -109,8 +112,56 @@ def patterned(config):
                   attention_head_dim=config["head_dim"], norm_eps=1e-5, rms_norm_eps=1e-5, num_query_groups=2, time_step_rank=256, rope_theta=10000, partial_rotary_factor=1.0)
 
 
+def minimax(**changes):
+    """A small MiniMax, whose middle layer attends."""
+    return tokens(**{**dict(vocab_size=40, hidden_size=12, num_hidden_layers=3, num_attention_heads=3, num_key_value_heads=1, head_dim=4, intermediate_size=6, rms_norm_eps=2e-3, num_local_experts=3,
+                            num_experts_per_tok=2, layer_types=["linear_attention", "full_attention", "linear_attention"], block_size=5, full_attn_alpha_factor=1.7, full_attn_beta_factor=0.6,
+                            linear_attn_alpha_factor=0.8, linear_attn_beta_factor=1.4, mlp_alpha_factor=2.5, mlp_beta_factor=-0.7, rope_parameters=rope()), **changes})
+
+
+def settle_decays(model):
+    """Makes MiniMax's tables of decays those of its slopes, in the type that these have."""
+    for module in model.modules():
+        if hasattr(module, "decay_factors"):
+            module.query_decay, module.key_decay, module.diagonal_decay = module.decay_factors(module.slope_rate)
+
+
+def published_slopes(model):
+    """The decays of MiniMax's published code: ALiBi's slopes as Press et al. made them, for 3 heads those of 2 and the first of 4, times 1 - i / (n - 1) + 1e-5 in layer i of n."""
+    layers = model.model.layers
+    for i, layer in enumerate(layers):
+        if hasattr(layer.self_attn, "slope_rate"):
+            slopes = torch.tensor([2.0 ** -4, 2.0 ** -8, 2.0 ** -2], dtype=torch.float64)
+            layer.self_attn.slope_rate = (slopes * (1 - i / (len(layers) - 1) + 1e-5))[:, None, None]
+    settle_decays(model)
+
+
+def as_minimax_text_01(folder):
+    """A MiniMax in the keys of the published folder, without tables of decays."""
+    factors = {"full_attn": "full_attention", "linear_attn": "linear_attention", "mlp": "mlp"}
+    gone = ("layer_types", "block_size", "rope_parameters", *(f"{name}_{part}_factor" for name in factors for part in ("alpha", "beta")))
+    as_folder_of(folder, {}, lambda config: dict(
+        model_type="minimax_text_01", architectures=["MiniMaxText01ForCausalLM"], auto_map={"AutoConfig": "configuration_minimax_text_01.MiniMaxText01Config"}, postnorm=True,
+        attn_type_list=[int(kind == "full_attention") for kind in config["layer_types"]], rope_theta=config["rope_parameters"]["rope_theta"], rotary_dim=config["head_dim"],
+        shared_intermediate_size=0, shared_moe_mode="sigmoid", **{f"layernorm_{new}_{part}": config[f"{old}_{part}_factor"] for old, new in factors.items() for part in ("alpha", "beta")}), gone)
+    path = os.path.join(folder, "model.safetensors")
+    save_file({name: value for name, value in load_file(path).items() if not name.endswith(("slope_rate", "_decay"))}, path, metadata={"format": "pt"})
+
+
 MTP = dict(mamba_ssm_dtype="float32", mtp_num_hidden_layers=1, mtp_use_dedicated_embeddings=False)
 RECURRENCE_CASES = [
+    FamilyCase("minimax", "minimax", minimax(hidden_act="gelu"),
+               "fixed decays of other slopes than the formula's in two of three layers, in blocks of 5; attention; sums of norms with factors; 2 of 3 experts; bf16 weights", length=LONG, stored=BF16, reload=False),
+    FamilyCase("minimax-window", "minimax", minimax(layer_types=None, num_hidden_layers=2, num_attention_heads=2, head_dim=None, num_key_value_heads=2, sliding_window=7, mlp_alpha_factor=1, mlp_beta_factor=1,
+                                                    tie_word_embeddings=True),
+               "attention with a window first, then fixed decays; two heads; a tied head; stacked names; bf16 weights", length=LONG, segments=1, stored=BF16, reload=False, stacked=True),
+    FamilyCase("minimax-text-01", "minimax", minimax(num_hidden_layers=4, layer_types=["linear_attention"] * 2 + ["full_attention", "linear_attention"]),
+               "keys of the published folder, slopes by its formula; bf16 weights", length=LONG, segments=1, stored=BF16, decays=False, oracle=published_slopes, reload=False, rewrite=as_minimax_text_01),
+    FamilyCase("lara-mini", "lara_mini", without("intermediate_size", delta(num_hidden_layers=4, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=5, shared_expert_intermediate_size=6, sliding_window=9,
+                                                                              attention_bias=True, layer_types=["linear_attention", "sliding_attention", "full_attention", "linear_attention"],
+                                                                              rope_parameters=rope())),
+               "the delta rule in two of four layers, its matrices in one; a window whose layer is turned, and attention without positions; 2 of 4 experts beside a shared one; bf16 weights",
+               length=LONG, segments=1, stored=BF16),
     FamilyCase("nemotron-h", "nemotron_h", nemotron_h("linear_attention", "moe", "full_attention", "mlp", use_bias=True, mlp_bias=True, time_step_min=0.4, mamba_hidden_act="gelu", n_routed_experts=6,
                                                       num_experts_per_tok=2, n_group=3, topk_group=2, routed_scaling_factor=1.7, moe_intermediate_size=5, moe_shared_expert_intermediate_size=4),
                "layers of one part: Mamba-2, 2 of 6 experts in 3 groups beside a shared one, attention without positions, an MLP; biases, clamped steps; bf16 weights", length=LONG, stored=BF16),

@@ -7,6 +7,7 @@ import torch
 import transformers
 
 from make_goldens import RefuseNarrow, Widen, rows_by_token
+from recurrence_cases import settle_decays
 
 
 def model_of(folder, **settings):
@@ -29,6 +30,7 @@ def oracle(folder, state, stored, tokens, change=None, make=model_of):
         if unknown or absent:
             raise ValueError(f"the configuration as written makes another model: {sorted(unknown)} {sorted(absent)}")
         model.eval().requires_grad_(False)
+        settle_decays(model)
         if change:
             with Widen():
                 change(model)
