@@ -126,11 +126,12 @@ enum gated_norm { GATED_ALONE, GATED_LAST, GATED_FIRST };
 
 /* A recurrence (kernels/ops.h, recur) of y = n1(x): queries, keys and values, in this order, are
  * activation(convolution(in y)); its gates are of `steps` y, z = gate y gates its output, and
- * out projects it. Without `steps` its decays are fixed (Qin et al. 2024, "lightning attention"):
- * log decays are -rate, and steps 1. */
+ * out projects it. If its decays are `fixed` (Qin et al. 2024, "lightning attention"), log decays
+ * are -rate, and steps 1: gates of a = 0 with low and high 1, and `steps` is absent. */
 struct recurrence_view {
     int heads, key_heads, key_size, value_size;
     int delta; /* 1: the delta rule */
+    int fixed; /* 1: so are its decays */
     double scale; /* of queries */
     int reach; /* of the convolution; 1 if there is none */
     struct linear in[3]; /* of queries, keys, values */
@@ -138,8 +139,7 @@ struct recurrence_view {
     view taps[3], bias[3]; /* theirs; data NULL: no convolution */
     enum activation activation, gate_activation; /* the latter of z */
     struct norm_view key_norm; /* [key_size], of each query and key; or none */
-    struct linear steps[2]; /* [heads, hidden] of a, and of b if gates have it; weight.data of the
-                               first NULL: fixed decays */
+    struct linear steps[2]; /* [heads, hidden] of a, and of b if gates have it */
     view rate, step_bias, skip; /* [heads]; the last two may be absent */
     double low, high, write; /* struct gating */
     enum gated_norm gated;
@@ -375,7 +375,7 @@ static inline int block_recurs(const struct block *b)
 }
 static inline int block_decays_fixed(const struct block *b)
 {
-    return block_recurs(b) && !b->mixer.recurrence.steps[0].weight.data;
+    return block_recurs(b) && b->mixer.recurrence.fixed;
 }
 static inline int block_detours(const struct block *b)
 {

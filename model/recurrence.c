@@ -55,7 +55,7 @@ void recurrence_project(struct engine *g, int l, int batch, int before)
     k->linear(k, to, g->y, w->recurrence_in.weight, w->recurrence_in.bias, rows, 0);
     if (w->recurrence_taps)
         k->convolve(k, s->convolved, g->mixed, &convolution, batch, keys, before + keys, width);
-    if (w->recurrence_steps.weight)
+    if (!block_decays_fixed(&g->d->blocks[l]))
         k->linear(k, s->steps, g->y, w->recurrence_steps.weight, w->recurrence_steps.bias, rows, 0);
     else
         k->scale(k, s->steps, 0, rows, g->d->blocks[l].mixer.recurrence.heads);
@@ -181,7 +181,7 @@ void recurrence_project_reverse(struct engine *g, int l, int batch, int after, i
                             keys + after, width);
     k->linear_reverse(k, g->y, w->recurrence_taps ? g->mixed : g->dkv, w->recurrence_in.weight,
                       rows, accumulate);
-    if (!w->recurrence_steps.weight)
+    if (v->fixed)
         return;
     k->gate_reverse(k, g->d_steps, g->d_gates, s->steps, &gating, rows, v->heads);
     k->linear_reverse(k, g->y, g->d_steps, w->recurrence_steps.weight, rows, 1);

@@ -444,7 +444,7 @@ static int read_fixed(struct block *b, const struct recurrence_sizes *s, struct 
         return -1;
     for (size_t i = 0; i < 3; i++)
         v->in[i].weight = view_groups(in.weight, heads, 3 * size, i * size, size);
-    v->scale = v->low = v->high = 1;
+    v->scale = v->low = v->high = 1, v->fixed = 1;
     v->gated = GATED_LAST, v->gate_activation = ACTIVATION_SIGMOID, v->groups = 1;
     return 0;
 }
