@@ -441,7 +441,8 @@ void weights_done(struct engine *g, int l);
 void weights_begin(struct engine *g);
 /* Between two blocks: everything that uses block l is enqueued, and block `next` follows (l: it
  * stays). Frees l; if the set prefetches, first starts loading next and waits for nothing, else
- * first waits for the enqueued work. */
+ * first waits for the enqueued work. Resident weights stay, but for the file's pages of matrices
+ * that are read there, if the batch is large: they are mapped again when they are read. */
 int weights_turn(struct engine *g, int l, int next, struct error *e) MUST_USE;
 /* Makes a part of expert i of block l ready, the input (up, gate) or the output (down);
  * weights_done_expert frees it unless weights are resident. */

@@ -301,10 +301,11 @@ static void unload_block(struct engine *g, int l)
 }
 
 /* Releases the file's pages of a view: they are read again when accessed. What is in no file, from
- * family_own, stays. */
+ * family_own or whoever made the decoder, stays. */
 static void release_pages(const struct decoder *d, const view *v)
 {
-    int own = 0;
+    int own = d->tensors && v->data && !element_is_scaled(v->type) &&
+              !tensors_hold(d->tensors, v->data);
     for (int i = 0; i < d->vector_count; i++)
         own |= v->data == d->vectors[i];
     if (!v->data || own)
@@ -312,6 +313,24 @@ static void release_pages(const struct decoder *d, const view *v)
     size_t elements = (v->groups - 1) * v->group_stride + (v->rows - 1) * v->row_stride +
                       (v->columns - 1) * v->column_stride + 1;
     tensors_release_elements(v->data, v->type, v->first, elements);
+}
+
+/* The same of block l's matrices and tables, with those of its experts. */
+static void release_block(const struct engine *g, int l)
+{
+    const struct block *b = &g->d->blocks[l];
+    for (int i = 0; i < OF_BLOCK; i++) {
+        const struct row *r = &of_block[i];
+        if (r->kind == TABLE)
+            release_pages(g->d, at_const(b, r->view));
+        for (int j = 0; r->kind == LINEAR && j < (r->count ? r->count : 1); j++)
+            release_pages(g->d, &((const struct linear *)at_const(b, r->view))[j].weight);
+    }
+    for (int i = 0; i < expert_count(g, l); i++)
+        for (int j = 0; j < OF_EXPERT; j++)
+            release_pages(g->d, &((const struct linear *)at_const(&b->experts.expert[i],
+                                                                  of_expert[j].view))
+                                     ->weight);
 }
 
 int weights_need(struct engine *g, int l, struct error *e)
@@ -332,6 +351,8 @@ int weights_need(struct engine *g, int l, struct error *e)
             weights_need_expert(g, l, i, EXPERT_OUT, e))
             goto failed;
     w->loaded = 1;
+    if (g->plan.resident) /* the file's copy of what was widened is not read again */
+        release_block(g, l);
     return 0;
 failed:
     unload_block(g, l);
@@ -363,19 +384,10 @@ void weights_done_expert(struct engine *g, int l, int i, enum expert_part part)
 
 void weights_done(struct engine *g, int l)
 {
-    const struct block *b = &g->d->blocks[l];
     if (g->plan.resident)
         return;
     unload_block(g, l);
-    for (int i = 0; i < OF_BLOCK; i++) {
-        const struct row *r = &of_block[i];
-        if (r->kind == TABLE)
-            release_pages(g->d, at_const(b, r->view));
-        if (r->kind != LINEAR)
-            continue;
-        for (int j = 0; j < (r->count ? r->count : 1); j++)
-            release_pages(g->d, &((const struct linear *)at_const(b, r->view))[j].weight);
-    }
+    release_block(g, l);
 }
 
 void weights_begin(struct engine *g)
@@ -385,10 +397,19 @@ void weights_begin(struct engine *g)
             weights_done(g, l);
 }
 
+/* Rows of a batch from which the products with a matrix take so much longer than mapping its pages
+ * again (some hundred times) that these need not stay while other layers are at work. */
+enum { RELEASE_ROWS = 1000 };
+
 int weights_turn(struct engine *g, int l, int next, struct error *e)
 {
-    if (g->plan.resident || next == l)
+    if (next == l)
         return 0;
+    if (g->plan.resident) { /* what is read in place */
+        if (!g->k->memory_free && (double)g->plan.batch * g->shape.keys[l] >= RELEASE_ROWS)
+            release_block(g, l);
+        return 0;
+    }
     if (g->k->prefetches ? weights_need(g, next, e) : g->k->synchronize(g->k, e))
         return -1;
     weights_done(g, l);

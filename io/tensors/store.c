@@ -114,6 +114,11 @@ const struct mapped *store_map(struct tensors *t, const char *path, struct error
         return NULL;
     }
     file->bytes = map;
+#ifdef MADV_HUGEPAGE
+    /* read into huge pages where the file system has them: they are mapped in less than half the
+     * time */
+    (void)!madvise(map, file->size, MADV_HUGEPAGE);
+#endif
     static const char pointer[] = "version https://git-lfs.github.com/spec/";
     if (file->size > sizeof pointer && memcmp(file->bytes, pointer, sizeof pointer - 1) == 0) {
         fail(e,
@@ -230,6 +235,23 @@ void *store_memory(struct tensors *t, size_t bytes, const char *what, struct err
     }
     t->owned[t->owned_count++] = (struct owned){memory, bytes ? bytes : 1};
     return memory;
+}
+
+static int holds(const void *memory, size_t bytes, const void *data)
+{
+    uintptr_t first = (uintptr_t)memory, at = (uintptr_t)data;
+    return at >= first && at - first < bytes;
+}
+
+int tensors_hold(const struct tensors *t, const void *data)
+{
+    for (size_t i = 0; i < t->file_count; i++)
+        if (holds(t->files[i]->bytes, t->files[i]->size, data))
+            return 1;
+    for (size_t i = 0; i < t->owned_count; i++)
+        if (holds(t->owned[i].memory, t->owned[i].bytes, data))
+            return 1;
+    return 0;
 }
 
 void *store_spill(struct tensors *t, size_t bytes, const char *what, struct error *e)

@@ -109,5 +109,8 @@ void tensors_release_pages(const void *data, size_t bytes);
 /* The same for elements of a tensor from `first` on, and for all of a tensor. */
 void tensors_release_elements(const void *data, enum element type, size_t first, size_t count);
 void tensor_release(const struct tensor *t);
+/* 1 if `data` is in a file that the store maps, or in memory that it made: pages of other memory
+ * would be lost. */
+int tensors_hold(const struct tensors *t, const void *data);
 
 #endif
