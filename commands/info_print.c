@@ -82,7 +82,10 @@ void info_put_blocks(FILE *f, const struct decoder *d)
         put_setting(f, &first, "biases");
     if (convolving && convolving->mixer.convolution.bias.data)
         put_setting(f, &first, "biases of convolutions");
-    if (recurring)
+    if (recurring && block_scans(recurring))
+        put_setting(f, &first, "scans of %d channels with %d states each",
+                    recurring->mixer.recurrence.value_size, recurring->mixer.recurrence.scan.size);
+    else if (recurring)
         put_setting(f, &first, "recurrences of %d heads with states of %d x %d",
                     recurring->mixer.recurrence.heads, recurring->mixer.recurrence.key_size,
                     recurring->mixer.recurrence.value_size);

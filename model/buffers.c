@@ -49,7 +49,8 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
     size_t slots = 0, slots_size = 0, scaled = 0, logits = 0, weights = 0,
            apart = 0; /* of experts */
     size_t z_size = 0, recurring = 0, mixed = 0, gates = 0, steps = 0, borders = 0,
-           key_statistics = 0; /* of recurrences */
+           key_statistics = 0, factors = 0, own_factors = 0, low_steps = 0, factor_norms = 0,
+           step_norms = 0; /* of recurrences */
     size_t rows_at_once = narrow ? inputs : outputs; /* the most of any */
     size_t queries = 0, laurel = 0, low = 0, cut = 0; /* the most of any; with these kinds */
     const size_t detour = detour_has(d) ? inputs : 0, start = side || detour ? inputs : 0;
@@ -109,8 +110,13 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         most(&mixed, here * width_made);
         most(&mixed, (border + span) * width_read);
         most(&borders, slices * border * width_read);
-        most(&gates, rows_read * 2 * (size_t)r->heads);
-        most(&steps, span * 2 * (size_t)r->heads);
+        most(&gates, rows_read * (size_t)block_steps_width(b));
+        most(&steps, block_scans(b) ? 0 : span * 2 * (size_t)r->heads);
+        most(&factors, rows_read * (size_t)block_factors_width(b));
+        most(&own_factors, span * (size_t)block_factors_width(b));
+        most(&low_steps, span * r->scan.low.weight.rows);
+        most(&factor_norms, r->scan.factor_norm.present ? span : 0);
+        most(&step_norms, r->scan.step_norm.present ? span : 0);
         most(&key_statistics, r->key_norm.present ? span * 4 * (size_t)r->key_heads : 0);
     }
     widest = embedding > inner ? embedding : inner;
@@ -147,6 +153,13 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(d_gates), ROLE_RESIDUAL, reverse ? gates : 0, 1, OWN},
         {ENGINE(d_steps), ROLE_RESIDUAL, reverse ? steps : 0, 1, OWN},
         {ENGINE(key_statistics), ROLE_STATISTIC, key_statistics, 1, OWN},
+        {ENGINE(factors), ROLE_ACTIVATION, factors, 1, OWN},
+        {ENGINE(d_factors), ROLE_ACTIVATION, reverse ? factors : 0, 1, OWN},
+        {ENGINE(low_steps), ROLE_ACTIVATION, low_steps, 1, OWN},
+        {ENGINE(raw_factors), ROLE_ACTIVATION, factor_norms ? own_factors : 0, 1, OWN},
+        {ENGINE(raw_low_steps), ROLE_ACTIVATION, step_norms ? low_steps : 0, 1, OWN},
+        {ENGINE(factor_statistics), ROLE_STATISTIC, factor_norms, 4, OWN},
+        {ENGINE(step_statistics), ROLE_STATISTIC, step_norms, 2, OWN},
         {ENGINE(start), detour ? ROLE_RESIDUAL : ROLE_ACTIVATION, start, hidden, OWN},
         {ENGINE(d_start), ROLE_RESIDUAL, reverse ? start : 0, hidden, OWN},
         {ENGINE(pair), ROLE_RESIDUAL, detour, 2 * hidden, OWN},
@@ -240,7 +253,9 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
                  mixing = recurs ? queries : 0, made = (size_t)block_gate_width(b),
                  o_norms = recurs && r->norm.present ? queries : 0,
                  recurred = recurs ? (size_t)s->queries[l] : 0,
-                 states = recurred > 1 ? (size_t)r->heads : 0;
+                 states = block_scans(b) ? reverse ? scan_states((int)inputs) : 0
+                          : recurred > 1 ? (size_t)r->heads * recurrence_states((int)inputs)
+                                         : 0;
     /* latents make these again */
     const int source = block && shape_is_source(d, l);
     const enum sharing of_q = latent_has_query(d) ? ALL : KEPT, of_kv = latent_has(d) ? ALL
@@ -267,12 +282,12 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(recurred), ROLE_ACTIVATION, mixing, made, KEPT},
         {LAYER(recurrence_z), ROLE_ACTIVATION, mixing, made, KEPT},
         {LAYER(raw_recurred), ROLE_ACTIVATION, recurred, made, KEPT},
-        {LAYER(steps), ROLE_RESIDUAL, stepping, (size_t)(r->heads * (r->write > 0 ? 2 : 1)), KEPT},
+        {LAYER(steps), ROLE_RESIDUAL, block_scans(b) ? 0 : stepping,
+         (size_t)(r->heads * (r->write > 0 ? 2 : 1)), KEPT},
         {LAYER(z), ROLE_ACTIVATION, gated, o_width, KEPT},
         {LAYER(raw_o), ROLE_ACTIVATION, gated, o_width, KEPT},
         {LAYER(o_statistics), ROLE_STATISTIC, o_norms, 2 * (size_t)r->groups, KEPT},
-        {LAYER(states), ROLE_STATISTIC, states * recurrence_states((int)inputs),
-         (size_t)r->key_size * (size_t)r->value_size, KEPT},
+        {LAYER(states), ROLE_STATISTIC, states, (size_t)r->key_size * (size_t)r->value_size, KEPT},
         {LAYER(latent), ROLE_ACTIVATION, rank ? keys : 0, rank, KEPT},
         {LAYER(latent_statistics), ROLE_STATISTIC, rank ? keys : 0, 2, KEPT},
         {LAYER(latent_query), ROLE_ACTIVATION, query_rank ? queries : 0, query_rank, KEPT},

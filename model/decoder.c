@@ -22,9 +22,9 @@ static const struct family *const tables[] = {families_llama_like,  families_mix
                                               families_gemma4,      families_latents,
                                               families_gpt_like,    families_beside_images,
                                               families_llama4,      families_convolutions,
-                                              families_recurrences, families_gemma3n,
-                                              families_nemotron_h,  families_lightning,
-                                              families_trained};
+                                              families_recurrences, families_scans,
+                                              families_gemma3n,     families_nemotron_h,
+                                              families_lightning,   families_trained};
 
 const struct family *family_at(int i)
 {

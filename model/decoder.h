@@ -124,12 +124,24 @@ struct convolution_view {
  * act(z), or after. */
 enum gated_norm { GATED_ALONE, GATED_LAST, GATED_FIRST };
 
+/* What a scan (kernels/ops.h, scan; selective) reads besides its input x: its steps, steps
+ * step_norm(low x), and B and C, factor_norm(factors x). */
+struct scan_view {
+    int size; /* states of a channel; 0: the recurrence is no scan */
+    struct linear low, steps; /* [rank, channels], [channels, rank] */
+    struct linear factors; /* [2 size, channels] */
+    struct norm_view step_norm, factor_norm; /* [rank]; of B and C by themselves, [2, size] */
+};
+
 /* A recurrence (kernels/ops.h, recur) of y = n1(x): queries, keys and values, in this order, are
  * activation(convolution(in y)); its gates are of `steps` y, z = gate y gates its output, and
  * out projects it. If its decays are `fixed` (Qin et al. 2024, "lightning attention"), log decays
- * are -rate, and steps 1: gates of a = 0 with low and high 1, and `steps` is absent. */
+ * are -rate, and steps 1: gates of a = 0 with low and high 1, and `steps` is absent. A scan instead
+ * has one head, values alone, of a channel each, key_size states for each, no `steps`, and its
+ * rates for each state, [key_size, value_size]. */
 struct recurrence_view {
     int heads, key_heads, key_size, value_size;
+    struct scan_view scan;
     int delta; /* 1: the delta rule */
     int fixed; /* 1: so are its decays */
     double scale; /* of queries */
@@ -140,7 +152,7 @@ struct recurrence_view {
     enum activation activation, gate_activation; /* the latter of z */
     struct norm_view key_norm; /* [key_size], of each query and key; or none */
     struct linear steps[2]; /* [heads, hidden] of a, and of b if gates have it */
-    view rate, step_bias, skip; /* [heads]; the last two may be absent */
+    view rate, step_bias, skip; /* [heads], of a scan [value_size]; the last two may be absent */
     double low, high, write; /* struct gating */
     enum gated_norm gated;
     struct norm_view norm; /* of `groups` slices of a row, each with weights of its own or, if they
@@ -355,8 +367,8 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
 long decoder_cone(const struct decoder *d, long n);
 /* Radians per position of pair i in a segment of n inputs. */
 double rotary_frequency(const struct rotary *r, int i, double n);
-/* 1 if the block mixes its rows; if it attends; has a convolution; a recurrence; one with fixed
- * decays; makes a detour; has an MLP or experts. */
+/* 1 if the block mixes its rows; if it attends; has a convolution; a recurrence; one that is a
+ * scan; one with fixed decays; makes a detour; has an MLP or experts. */
 static inline int block_mixes(const struct block *b)
 {
     return b->mixer.ways != 0;
@@ -372,6 +384,10 @@ static inline int block_convolves(const struct block *b)
 static inline int block_recurs(const struct block *b)
 {
     return (b->mixer.ways & MIXING_RECURRENCE) != 0;
+}
+static inline int block_scans(const struct block *b)
+{
+    return b->mixer.recurrence.scan.size != 0;
 }
 static inline int block_decays_fixed(const struct block *b)
 {
@@ -440,7 +456,8 @@ static inline int block_o_width(const struct decoder *d, const struct block *b)
 {
     return d->heads * block_value_size(d, b);
 }
-/* Numbers of a row of queries, keys and values of its recurrence, and of z; 0 without one. */
+/* Numbers of a row of queries, keys and values of its recurrence, of its gates or steps, of z, and
+ * of B and C; 0 without one. */
 static inline int block_recurrence_width(const struct block *b)
 {
     const struct recurrence_view *r = &b->mixer.recurrence;
@@ -449,6 +466,15 @@ static inline int block_recurrence_width(const struct block *b)
 static inline int block_gate_width(const struct block *b)
 {
     return b->mixer.recurrence.heads * b->mixer.recurrence.value_size;
+}
+static inline int block_steps_width(const struct block *b)
+{
+    const struct recurrence_view *r = &b->mixer.recurrence;
+    return block_scans(b) ? r->value_size : 2 * r->heads;
+}
+static inline int block_factors_width(const struct block *b)
+{
+    return 2 * b->mixer.recurrence.scan.size;
 }
 /* Numbers of a row that attention or a convolution of a block keeps for later rows (keys and
  * values; b, c and v), and of its output. */

@@ -43,8 +43,9 @@ struct block_weights {
     struct linear_weights convolution_in;
     struct weight *taps, *taps_bias;
     struct linear_weights recurrence_in, recurrence_steps, recurrence_gate, recurrence_out;
+    struct linear_weights scan_low, scan_steps, scan_factors;
     struct weight *recurrence_taps, *recurrence_taps_bias, *rate, *step_bias, *skip;
-    struct norm_weights recurrence_norm, recurrence_key_norm;
+    struct norm_weights recurrence_norm, recurrence_key_norm, scan_step_norm, scan_factor_norm;
     struct linear_weights latent_down, latent_up, latent_shared, latent_query_down;
     struct linear_weights side_gate, side_project, side_out;
     struct linear_weights stream_router, predict, predict_active, predict_turned, correct;
@@ -82,6 +83,8 @@ enum slice_view {
     VIEW_GATES,
     VIEW_DKV,
     VIEW_D_GATES,
+    VIEW_FACTORS,
+    VIEW_D_FACTORS,
     VIEW_DZ,
     VIEW_DX,
     VIEW_DY,
@@ -216,6 +219,10 @@ struct engine {
     /* with recurrences: what they read, and a temporary as wide; gates and their gradients, and
      * those of a and b; statistics of their norm of keys */
     struct buffer *qkv, *mixed, *gates, *d_gates, *d_steps, *key_statistics;
+    /* of scans, whose gates are their steps: B and C, and their gradients; what steps are made of;
+     * both before their norms, and the norms' statistics */
+    struct buffer *factors, *d_factors, *low_steps, *raw_factors, *raw_low_steps,
+        *factor_statistics, *step_statistics;
     struct buffer *borders; /* of slices: the last reach - 1 rows of each that are convolved */
     struct buffer *views[VIEWS]; /* with slices */
     struct buffer *g[2]; /* gradient of the residual stream, two in turn, as x */
@@ -485,6 +492,13 @@ void forward_last(struct engine *g, struct rows rows);
 int forward_keys(struct engine *g, int l, int batch);
 void forward_queries(struct engine *g, int l, int batch);
 
+/* -- scan.c: what recurrence.c does otherwise where the recurrence is a scan -- */
+/* Of s->convolved: g->qkv (x), g->gates (steps) and g->factors. */
+void scan_operands(struct engine *g, int l, int batch);
+void scan_recur(struct engine *g, int l, int batch);
+void scan_recur_reverse(struct engine *g, int l, const struct buffer *d_o, int batch);
+/* After scan_operands: g->d_gates, g->d_factors -> their parts of g->dkv. */
+void scan_operands_reverse(struct engine *g, int l, int batch);
 /* -- recurrence.c -- */
 /* A recurrence of y_last [B queries, d] and g->y [B keys, d]: s->recurred. */
 void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, int batch);

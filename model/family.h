@@ -29,8 +29,8 @@ extern const struct family family_reach, family_bloom, family_mpt, family_opt, f
     family_megatron, family_fairseq, family_litgpt, family_zamba2;
 extern const struct family families_llama_like[], families_mixtures[], families_latents[],
     families_gpt_like[], families_beside_images[], families_llama4[], families_gemma4[],
-    families_convolutions[], families_recurrences[], families_gemma3n[], families_nemotron_h[],
-    families_lightning[], families_trained[]; /* to a name that is NULL */
+    families_convolutions[], families_recurrences[], families_scans[], families_gemma3n[],
+    families_nemotron_h[], families_lightning[], families_trained[]; /* to a name that is NULL */
 
 /* All families, counted from 0; NULL after the last. */
 const struct family *family_at(int i);

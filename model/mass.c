@@ -4,6 +4,7 @@
 
 #include "model/engine_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,20 +25,62 @@ static void take_layer(struct engine *g, double *mass, int l, int kv_rows, int c
 
 enum { DECAY_ROWS = 512 }; /* rows of gates read at once */
 
-/* The mean of minus the log decays of layer l, which g->gates still holds, to decay [count, layers,
- * most heads]; `rows` is a temporary [DECAY_ROWS, 2 most heads]. */
+/* The most numbers of a row of gates in any layer. */
+static size_t widest_gates(const struct decoder *d)
+{
+    size_t most = 0;
+    for (int l = 0; l < d->layers; l++)
+        if (block_recurs(&d->blocks[l]) && (size_t)block_steps_width(&d->blocks[l]) > most)
+            most = (size_t)block_steps_width(&d->blocks[l]);
+    return most;
+}
+
+/* The sum of the rates of channel c's states, of a scan. */
+static double channel_rates(const struct recurrence_view *r, size_t c)
+{
+    double sum = 0;
+    for (size_t n = 0; n < (size_t)r->scan.size; n++)
+        sum += element_read(r->rate.data, r->rate.type,
+                            (n * (size_t)r->value_size + c) * r->rate.row_stride);
+    return sum;
+}
+
+/* Adds minus the log decays of `count` rows to those of the layer's heads; of a scan, which counts
+ * as one head, their means over all its states. */
+static void add_decays(double *to, const double *rows, const struct block *b, size_t count)
+{
+    const struct recurrence_view *r = &b->mixer.recurrence;
+    size_t heads = (size_t)r->heads, channels = (size_t)r->value_size;
+    if (!block_scans(b)) {
+        for (size_t i = 0; i < count; i++)
+            for (size_t h = 0; h < heads; h++)
+                to[h] -= rows[i * 2 * heads + h];
+        return;
+    }
+    for (size_t c = 0; c < channels; c++) {
+        double sum = 0, mean = channel_rates(r, c) / (double)(channels * (size_t)r->scan.size);
+        for (size_t i = 0; i < count; i++) {
+            double step = rows[i * channels + c];
+            sum += (step > 0 ? step : 0) + log1p(exp(-fabs(step)));
+        }
+        *to += mean * sum;
+    }
+}
+
+/* The mean of minus the log decays of layer l, whose gates g->gates still holds, to decay [count,
+ * layers, most heads]; `rows` is a temporary of DECAY_ROWS rows. */
 static void take_decays(struct engine *g, double *decay, double *rows, int l, int count)
 {
+    const struct block *b = &g->d->blocks[l];
     size_t layers = (size_t)g->d->layers, most = (size_t)decoder_recurrence_heads(g->d),
-           heads = (size_t)g->d->blocks[l].mixer.recurrence.heads, n = (size_t)g->shape.keys[l];
-    for (size_t b = 0; b < (size_t)count; b++) {
-        double *to = decay + (b * layers + (size_t)l) * most; /* [heads] */
+           heads = (size_t)b->mixer.recurrence.heads, n = (size_t)g->shape.keys[l],
+           width = (size_t)block_steps_width(b);
+    for (size_t s = 0; s < (size_t)count; s++) {
+        double *to = decay + (s * layers + (size_t)l) * most; /* [heads] */
         for (size_t first = 0; first < n; first += DECAY_ROWS) {
             size_t now = n - first < DECAY_ROWS ? n - first : DECAY_ROWS;
-            g->k->read(g->k, rows, g->gates, (b * n + first) * 2 * heads, now * 2 * heads);
-            for (size_t i = 0; i < now; i++)
-                for (size_t h = 0; h < heads; h++)
-                    to[h] -= rows[i * 2 * heads + h];
+            g->k->read(g->k, rows, g->gates, (s * n + first) * width, now * width);
+            add_decays(to, rows, b, now);
         }
         for (size_t h = 0; h < heads; h++)
             to[h] /= (double)n;
@@ -74,7 +117,7 @@ int engine_attention(struct engine *g, double *mass, double *decay, const int32_
 {
     size_t each = (size_t)g->d->layers * (size_t)g->d->heads * (size_t)g->shape.n,
            heads = (size_t)decoder_recurrence_heads(g->d),
-           row_bytes = 2 * DECAY_ROWS * heads * sizeof(double);
+           row_bytes = DECAY_ROWS * widest_gates(g->d) * sizeof(double);
     double *rows = heads ? malloc(row_bytes) : NULL;
     int rc = -1;
     if (heads && !rows)

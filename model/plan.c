@@ -40,8 +40,11 @@ static double recurrence_bytes(const struct choice *c, int l)
                            .key_size = v->key_size,
                            .value_size = v->value_size,
                            .delta = v->delta};
+    struct scan scan = {.channels = v->value_size, .size = v->scan.size, .selective = 1};
     if (!block_recurs(b))
         return 0;
+    if (block_scans(b))
+        return (double)c->k->scan_bytes(c->k, &scan, s->batch, s->keys[l]);
     return (double)c->k->recurrence_bytes(c->k, &r, s->batch, s->keys[l], s->queries[l] <= 1);
 }
 

@@ -228,6 +228,62 @@ static double recurrence_rate(struct kernels *k, const struct recurrence_view *v
     return rate;
 }
 
+/* The same of a scan, of as many channels as it has. */
+struct scan_trial {
+    struct kernels *k;
+    struct scan scan;
+    struct buffer *x, *steps, *factors, *states, *o, *d_x, *d_steps, *d_factors;
+    int rows;
+};
+
+static void scan_step(void *of)
+{
+    struct scan_trial *t = of;
+    struct kernels *k = t->k;
+    k->scan(k, t->o, t->states, t->x, t->steps, t->factors, &t->scan, 1, t->rows, t->rows);
+    k->scan_reverse(k, t->d_x, t->d_steps, t->d_factors, t->o, t->states, t->x, t->steps,
+                    t->factors, &t->scan, 1, t->rows, t->rows);
+}
+
+static double scan_rate(struct kernels *k, const struct recurrence_view *v, int positions,
+                        struct error *e)
+{
+    struct scan_trial t = {.k = k,
+                           .scan = {.channels = v->value_size,
+                                    .size = v->scan.size,
+                                    .selective = 1},
+                           .rows = positions < RECURRENCE_ROWS ? positions : RECURRENCE_ROWS};
+    size_t rows = (size_t)t.rows, width = rows * (size_t)v->value_size,
+           factors = rows * 2 * (size_t)v->scan.size,
+           states = scan_states(t.rows) * (size_t)v->scan.size * (size_t)v->value_size,
+           most = width > factors ? width : factors;
+    double *values = malloc(most * sizeof *values), rate = 0;
+    if (!values) {
+        fail_memory(e, (double)most * sizeof *values, "the measurement of the rate");
+        return 0;
+    }
+    for (size_t i = 0; i < most; i++)
+        values[i] = 0.01 * (double)(i % 7);
+    if ((t.x = filled(k, values, width, e)) && (t.factors = filled(k, values, factors, e)) &&
+        (t.o = k->create(k, ROLE_ACTIVATION, width, e)) &&
+        (t.d_x = k->create(k, ROLE_ACTIVATION, width, e)) &&
+        (t.d_factors = k->create(k, ROLE_ACTIVATION, factors, e)) &&
+        (t.steps = k->create(k, ROLE_RESIDUAL, width, e)) &&
+        (t.d_steps = k->create(k, ROLE_RESIDUAL, width, e)) &&
+        (t.states = k->create(k, ROLE_STATISTIC, states, e))) {
+        for (size_t i = 0; i < width; i++)
+            values[i] = -3;
+        k->write(k, t.steps, 0, values, width);
+        rate = best_rate(k, scan_step, &t, work_recurrence(v, t.rows, 1), e);
+    }
+    struct buffer *const buffers[] = {t.x, t.steps,   t.factors, t.states,
+                                      t.o, t.d_steps, t.d_x,     t.d_factors};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        k->destroy(k, buffers[i]);
+    free(values);
+    return rate;
+}
+
 int engine_rates(struct engine_rates *out, struct kernels *k, const struct decoder *d,
                  int positions, struct error *e)
 {
@@ -243,6 +299,7 @@ int engine_rates(struct engine_rates *out, struct kernels *k, const struct decod
     if (out->products > 0 && attend)
         out->attention = attention_rate(k, d, positions, e);
     if (out->products > 0 && out->attention > 0 && recurrence)
-        out->recurrence = recurrence_rate(k, recurrence, positions, e);
+        out->recurrence = recurrence->scan.size ? scan_rate(k, recurrence, positions, e)
+                                                : recurrence_rate(k, recurrence, positions, e);
     return out->products > 0 && out->attention > 0 && out->recurrence > 0 ? 0 : -1;
 }

@@ -55,6 +55,8 @@ void recurrence_project(struct engine *g, int l, int batch, int before)
     k->linear(k, to, g->y, w->recurrence_in.weight, w->recurrence_in.bias, rows, 0);
     if (w->recurrence_taps)
         k->convolve(k, s->convolved, g->mixed, &convolution, batch, keys, before + keys, width);
+    if (block_scans(&g->d->blocks[l]))
+        return;
     if (!block_decays_fixed(&g->d->blocks[l]))
         k->linear(k, s->steps, g->y, w->recurrence_steps.weight, w->recurrence_steps.bias, rows, 0);
     else
@@ -71,6 +73,10 @@ void recurrence_operands(struct engine *g, int l, int batch)
     struct gating gating = gating_of(g, l);
     struct rows rows = {batch, g->shape.keys[l]};
     int width = block_recurrence_width(b);
+    if (block_scans(b)) {
+        scan_operands(g, l, batch);
+        return;
+    }
     struct buffer *active = norm->present ? g->mixed : g->qkv;
     k->activate(k, active, s->convolved, NULL, v->activation, rows, width);
     if (norm->present) {
@@ -107,8 +113,11 @@ static void gate_output(struct engine *g, int l, struct rows rows)
 void recurrence_recur(struct engine *g, int l, int batch)
 {
     struct recurrence recurrence = recurrence_of(g, l);
-    g->k->recur(g->k, g->layers[l].raw_recurred, states_of(g, l), g->qkv, g->gates, &recurrence,
-                batch, g->shape.queries[l], g->shape.keys[l]);
+    if (block_scans(&g->d->blocks[l]))
+        scan_recur(g, l, batch);
+    else
+        g->k->recur(g->k, g->layers[l].raw_recurred, states_of(g, l), g->qkv, g->gates, &recurrence,
+                    batch, g->shape.queries[l], g->shape.keys[l]);
 }
 
 void recurrence_gate(struct engine *g, int l, const struct buffer *y_last, int batch)
@@ -156,8 +165,11 @@ void recurrence_gate_reverse(struct engine *g, int l, int batch)
 void recurrence_recur_reverse(struct engine *g, int l, const struct buffer *d_o, int batch)
 {
     struct recurrence recurrence = recurrence_of(g, l);
-    g->k->recur_reverse(g->k, g->dkv, g->d_gates, d_o, states_of(g, l), g->qkv, g->gates,
-                        &recurrence, batch, g->shape.queries[l], g->shape.keys[l]);
+    if (block_scans(&g->d->blocks[l]))
+        scan_recur_reverse(g, l, d_o, batch);
+    else
+        g->k->recur_reverse(g->k, g->dkv, g->d_gates, d_o, states_of(g, l), g->qkv, g->gates,
+                            &recurrence, batch, g->shape.queries[l], g->shape.keys[l]);
 }
 
 void recurrence_project_reverse(struct engine *g, int l, int batch, int after, int accumulate)
@@ -171,6 +183,8 @@ void recurrence_project_reverse(struct engine *g, int l, int batch, int after, i
     struct gating gating = gating_of(g, l);
     int keys = g->shape.keys[l], width = block_recurrence_width(b);
     struct rows rows = {batch, keys};
+    if (block_scans(b))
+        scan_operands_reverse(g, l, batch);
     if (w->recurrence_key_norm.present)
         k->norm_heads_reverse(k, g->dkv, g->dkv, g->mixed, g->key_statistics,
                               &w->recurrence_key_norm.norm, rows, 2 * v->key_heads, v->key_size,
@@ -181,7 +195,7 @@ void recurrence_project_reverse(struct engine *g, int l, int batch, int after, i
                             keys + after, width);
     k->linear_reverse(k, g->y, w->recurrence_taps ? g->mixed : g->dkv, w->recurrence_in.weight,
                       rows, accumulate);
-    if (v->fixed)
+    if (v->fixed || block_scans(b))
         return;
     k->gate_reverse(k, g->d_steps, g->d_gates, s->steps, &gating, rows, v->heads);
     k->linear_reverse(k, g->y, g->d_steps, w->recurrence_steps.weight, rows, 1);

@@ -53,9 +53,8 @@ static int read_value_size(struct recurrence_sizes *s, long inner, const struct 
                       RECURRENCE_SIZE_MOST);
 }
 
-/* The width of all heads, if it has a key: 0, if not. */
-static int read_inner(long *inner, const struct recurrence_layout *o, const struct decoder *d,
-                      struct error *e)
+int recurrence_inner(long *inner, const struct recurrence_layout *o, const struct decoder *d,
+                     struct error *e)
 {
     long expand = 0;
     if (o->expand && config_int(d->config, o->expand, 1, 1024, &expand, e))
@@ -79,8 +78,7 @@ static int read_gated(enum gated_norm *out, const struct recurrence_layout *o, s
     return 0;
 }
 
-/* Which layers are recurrences. */
-static int read_kinds(const struct recurrence_layout *o, struct decoder *d, struct error *e)
+int recurrence_kinds(const struct recurrence_layout *o, struct decoder *d, struct error *e)
 {
     static const struct layer_kind kinds[] = {{"mlp", 0}, /* these two if `unmixed` */
                                               {"moe", 0},
@@ -130,8 +128,9 @@ static int read_sizes(struct recurrence_sizes *s, const struct recurrence_layout
     if (config_int(c, o->heads, 1, 1 << 16, &s->heads, e) ||
         config_int(c, o->key_heads, 1, 1 << 16, &s->key_heads, e) ||
         config_int(c, o->key_size, 1, RECURRENCE_SIZE_MOST, &s->key_size, e) ||
-        config_int(c, o->reach, 1, CONVOLUTION_MOST, &s->reach, e) || read_inner(&inner, o, d, e) ||
-        read_value_size(s, inner, d, e) || read_gated(&s->gated, o, c, e) ||
+        config_int(c, o->reach, 1, CONVOLUTION_MOST, &s->reach, e) ||
+        recurrence_inner(&inner, o, d, e) || read_value_size(s, inner, d, e) ||
+        read_gated(&s->gated, o, c, e) ||
         (o->biased && config_bool_or(c, o->biased, 0, &s->biased, e)) ||
         (o->conv_biased && config_bool_or(c, o->conv_biased, 1, &s->conv_biased, e)) ||
         (s->out_biased = s->biased,
@@ -158,8 +157,10 @@ int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layo
                         struct decoder *d, struct error *e)
 {
     *s = (struct recurrence_sizes){.layout = o, .high = INFINITY};
+    if (o->form == RECURRENCE_SCAN)
+        return scan_settings(s, o, d, e);
     if ((o->form == RECURRENCE_FIXED ? read_fixed_sizes(s, d, e) : read_sizes(s, o, d, e)) ||
-        read_kinds(o, d, e))
+        recurrence_kinds(o, d, e))
         return -1;
     int count = 0;
     for (int l = 0; l < d->layers; l++)
@@ -171,16 +172,14 @@ int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layo
     return 0;
 }
 
-/* Channels first .. first + count of a convolution's taps. */
-static view some_taps(view v, size_t first, size_t count)
+view recurrence_taps(view v, size_t first, size_t count)
 {
     v = view_shift(v, first * v.group_stride);
     v.groups = count;
     return v;
 }
 
-/* Rows first .. first + count of a projection. */
-static struct linear some_rows(struct linear v, size_t first, size_t count)
+struct linear recurrence_rows(struct linear v, size_t first, size_t count)
 {
     v.weight = view_rows(v.weight, first, count);
     if (v.bias.data)
@@ -227,13 +226,13 @@ static int read_mamba(struct block *b, const struct recurrence_sizes *s, struct 
         read_rate(&v->rate, d, heads, stem, e))
         return -1;
     for (int i = 0; i < 3; i++) {
-        v->in[i] = some_rows(in, inner + first[i], count[i]);
-        v->taps[i] = some_taps(taps, first[i], count[i]);
+        v->in[i] = recurrence_rows(in, inner + first[i], count[i]);
+        v->taps[i] = recurrence_taps(taps, first[i], count[i]);
         if (bias.data)
             v->bias[i] = view_rows(bias, first[i], count[i]);
     }
-    v->gate = some_rows(in, 0, inner);
-    v->steps[0] = some_rows(in, inner + width, heads);
+    v->gate = recurrence_rows(in, 0, inner);
+    v->steps[0] = recurrence_rows(in, inner + width, heads);
     v->scale = 1, v->low = s->low, v->high = s->high;
     v->gated = s->gated, v->groups = v->key_heads;
     const struct norm_form form = {NORM_RMS, s->epsilon, inner, "weight", NULL};
@@ -266,11 +265,11 @@ static int read_delta_projections(struct block *b, const struct recurrence_sizes
         const size_t width = 2 * keys + inner;
         if (family_linear(&in, d, width + inner + 2 * heads, hidden, 0, e, "%s.in_proj", stem))
             return -1;
-        v->in[0] = some_rows(in, 0, keys), v->in[1] = some_rows(in, keys, keys);
-        v->in[2] = some_rows(in, 2 * keys, inner);
-        v->gate = some_rows(in, width, inner);
-        v->steps[1] = some_rows(in, width + inner, heads);
-        v->steps[0] = some_rows(in, width + inner + heads, heads);
+        v->in[0] = recurrence_rows(in, 0, keys), v->in[1] = recurrence_rows(in, keys, keys);
+        v->in[2] = recurrence_rows(in, 2 * keys, inner);
+        v->gate = recurrence_rows(in, width, inner);
+        v->steps[1] = recurrence_rows(in, width + inner, heads);
+        v->steps[0] = recurrence_rows(in, width + inner + heads, heads);
         return 0;
     }
     if (s->layout->form == RECURRENCE_DELTA) {
@@ -279,8 +278,8 @@ static int read_delta_projections(struct block *b, const struct recurrence_sizes
             family_linear(&v->steps[0], d, heads, hidden, 0, e, "%s.in_proj_a", stem) ||
             family_linear(&v->steps[1], d, heads, hidden, 0, e, "%s.in_proj_b", stem))
             return -1;
-        v->in[0] = some_rows(in, 0, keys), v->in[1] = some_rows(in, keys, keys);
-        v->in[2] = some_rows(in, 2 * keys, inner);
+        v->in[0] = recurrence_rows(in, 0, keys), v->in[1] = recurrence_rows(in, keys, keys);
+        v->in[2] = recurrence_rows(in, 2 * keys, inner);
         return 0;
     }
     if (family_linear(&in, d, 2 * (keys + inner), hidden, 0, e, "%s.in_proj_qkvz", stem) ||
@@ -335,7 +334,7 @@ static int read_delta_taps(view taps[3], const struct recurrence_sizes *s, struc
         return -1;
     for (size_t i = 0, first = 0; i < 3; first += count[i++])
         taps[i] = joined ? family_own_view(values + first * reach, count[i] * reach)
-                         : some_taps(all, first, count[i]);
+                         : recurrence_taps(all, first, count[i]);
     return 0;
 }
 
@@ -461,5 +460,6 @@ int recurrence_read(struct block *b, const struct recurrence_sizes *s, struct de
     snprintf(full, sizeof full, "%s.%s", stem, s->layout->stem);
     return s->layout->form == RECURRENCE_MAMBA   ? read_mamba(b, s, d, full, e)
            : s->layout->form == RECURRENCE_FIXED ? read_fixed(b, s, d, full, e)
+           : s->layout->form == RECURRENCE_SCAN  ? scan_read(b, s, d, full, e)
                                                  : read_delta(b, s, d, full, e);
 }

@@ -13,6 +13,7 @@ enum recurrence_form {
                          in_proj [queries, keys, values, z, b, a]; norm or out_norm */
     RECURRENCE_DELTA_APART, /* q_proj, k_proj, v_proj, each with its convolution or all with one,
                                g_proj of z, a_proj, b_proj; o_norm, o_proj */
+    RECURRENCE_SCAN, /* in_proj [x, z], x_proj [what dt_proj makes steps of, B, C] */
     RECURRENCE_DELTA_PACKED, /* in_proj_qkvz, in_proj_ba: of each key head its query, key, values
                                 and z, and b and a */
     RECURRENCE_FIXED /* qkv_proj: of each of the attention's heads its query, key and value;
@@ -23,6 +24,10 @@ enum recurrence_form {
 struct recurrence_layout {
     enum recurrence_form form;
     const char *stem; /* of the names of its tensors, below the layer's */
+    /* of RECURRENCE_SCAN, whose states of a channel are key_size: the key of the rows of dt_proj's
+     * input, by default "auto", the model's width / 16; the names of the norms of that, B and C, or
+     * NULL; the key of the epsilon of such norms without weights, by default 1e-6, or NULL: none */
+    const char *rank, *norms[3], *bare_epsilon;
     /* keys: heads and key heads, their sizes, inputs of the convolution, all with defaults; none of
      * them with RECURRENCE_FIXED */
     const char *heads, *key_heads, *key_size, *value_size, *reach;
@@ -58,7 +63,8 @@ struct recurrence_sizes {
     long heads, key_heads, key_size, value_size, reach;
     int biased, conv_biased, out_biased, doubled;
     enum gated_norm gated;
-    double low, high, epsilon;
+    long rank;
+    double low, high, epsilon, bare_epsilon;
     enum activation activation;
 };
 
@@ -68,5 +74,20 @@ int recurrence_settings(struct recurrence_sizes *out, const struct recurrence_la
 /* Block b's recurrence and output, from tensors below STEM. */
 int recurrence_read(struct block *b, const struct recurrence_sizes *sizes, struct decoder *d,
                     const char *stem, struct error *e) MUST_USE;
+
+/* Which layers are recurrences. */
+int recurrence_kinds(const struct recurrence_layout *layout, struct decoder *d,
+                     struct error *e) MUST_USE;
+/* The width of all heads, if it has a key: 0, if not. */
+int recurrence_inner(long *inner, const struct recurrence_layout *layout, const struct decoder *d,
+                     struct error *e) MUST_USE;
+/* Channels, and rows, first .. first + count - 1 of a convolution's taps, and of a projection. */
+view recurrence_taps(view v, size_t first, size_t count);
+struct linear recurrence_rows(struct linear v, size_t first, size_t count);
+/* -- scan_layout.c: the two above where the form is RECURRENCE_SCAN -- */
+int scan_settings(struct recurrence_sizes *out, const struct recurrence_layout *layout,
+                  struct decoder *d, struct error *e) MUST_USE;
+int scan_read(struct block *b, const struct recurrence_sizes *sizes, struct decoder *d,
+              const char *stem, struct error *e) MUST_USE;
 
 #endif

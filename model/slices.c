@@ -106,13 +106,15 @@ static void slice_enter(struct engine *g, struct slice *it, struct buffer **dx, 
 {
     const struct block *b = &g->d->blocks[it->l];
     int hidden = g->d->hidden, width = block_recurrence_width(b), made = block_gate_width(b),
-        gates = 2 * b->mixer.recurrence.heads;
+        gates = block_steps_width(b), factors = block_factors_width(b);
     struct layer *s = &g->layers[it->l];
     stand_for(g, it, VIEW_X, &s->x, hidden);
     stand_for(g, it, VIEW_QKV, &g->qkv, width);
     stand_for(g, it, VIEW_GATES, &g->gates, gates);
     stand_for(g, it, VIEW_DKV, &g->dkv, width);
     stand_for(g, it, VIEW_D_GATES, &g->d_gates, gates);
+    stand_for(g, it, VIEW_FACTORS, &g->factors, factors);
+    stand_for(g, it, VIEW_D_FACTORS, &g->d_factors, factors);
     if (dx)
         stand_for(g, it, VIEW_DX, dx, hidden);
     if (it->all_queries == it->keys) {

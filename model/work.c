@@ -26,10 +26,13 @@ static double mlp_columns(const struct decoder *d, const struct block *b)
 static double key_elements(const struct decoder *d, const struct block *b)
 {
     double rank = (double)latent_rank(b), recurring = 0;
-    if (block_recurs(b))
+    const struct recurrence_view *r = &b->mixer.recurrence;
+    if (block_scans(b))
+        recurring = (double)block_recurrence_width(b) *
+                    (d->hidden + block_factors_width(b) + 2.0 * (double)r->scan.low.weight.rows);
+    else if (block_recurs(b))
         recurring = (double)d->hidden *
-                    (block_recurrence_width(b) +
-                     b->mixer.recurrence.heads * (b->mixer.recurrence.write > 0 ? 2.0 : 1.0));
+                    (block_recurrence_width(b) + r->heads * (r->write > 0 ? 2.0 : 1.0));
     if (b->source)
         return 0;
     if (rank == 0)

@@ -38,11 +38,10 @@ static const struct csv_column columns[] = {
     CSV_COLUMN(attention_csv_row, segments, "", "segments that were measured"),
     CSV_COLUMN(attention_csv_row, excluded, "",
                "segments left out because their attention or decays are not finite"),
-    CSV_COLUMN(
-        attention_csv_row, mixer, "",
-        "what mixes the tokens here: attention (to all earlier ones), window, chunk, "
-        "recurrence, whose rows are of the heads of its state, or convolution, which has one "
-        "row without numbers"),
+    CSV_COLUMN(attention_csv_row, mixer, "",
+               "what mixes the tokens here: attention (to all earlier ones), window, chunk, "
+               "recurrence, whose rows are of the heads of its state (of a scan there is one), or "
+               "convolution, which has one row without numbers"),
     CSV_OPTIONAL(attention_csv_row, log_decay, "nats/token",
                  "logarithm of the factor by which a recurrence keeps its state from token to "
                  "token: mean over segments and inputs; empty in rows of other mixers"),

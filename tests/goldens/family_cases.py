@@ -911,5 +911,6 @@ FAMILY_CASES = [
 from latent_cases import LATENT_CASES       # noqa: E402: it takes what is above
 from convolution_cases import CONVOLUTION_CASES     # noqa: E402
 from recurrence_cases import RECURRENCE_CASES       # noqa: E402
+from scan_cases import SCAN_CASES       # noqa: E402
 
-FAMILY_CASES += LATENT_CASES + CONVOLUTION_CASES + RECURRENCE_CASES
+FAMILY_CASES += LATENT_CASES + CONVOLUTION_CASES + RECURRENCE_CASES + SCAN_CASES

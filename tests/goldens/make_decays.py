@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Write decays.csv: the mean log decay of each segment, layer and head of the cases with recurrences, as transformers computes it.
 
-What the modules give to their recurrence is recorded: of Mamba-2 the logarithms that segment_sum gets, of the delta rule its argument g.
+What the modules give to their recurrence is recorded: of Mamba-2 the logarithms that segment_sum gets, of the delta rule its argument g, of a scan its
+steps and A, whose products' mean over channels and states is that of its one head.
 """
 
 import contextlib
@@ -14,6 +15,7 @@ import transformers
 
 from make_goldens import RefuseNarrow, Widen
 from recurrence_cases import RECURRENCE_CASES
+from scan_cases import SCAN_CASES
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -21,7 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 @contextlib.contextmanager
 def recorded(module):
     """A list that gets the sums [heads] of the log decays of each recurrence of the modeling module that runs."""
-    found, names = [], ("segment_sum", "torch_chunk_gated_delta_rule")
+    found, names = [], ("segment_sum", "torch_chunk_gated_delta_rule", "mamba_selective_scan")
     originals = {name: getattr(module, name) for name in names if hasattr(module, name)}
 
     def segment_sum(logs):
@@ -33,8 +35,14 @@ def recorded(module):
         found.append(kwargs["g"].sum((0, 1)))  # [1, rows, heads]
         return originals["torch_chunk_gated_delta_rule"](*args, **kwargs)
 
+    def mamba_selective_scan(x, dt, a, *args, **kwargs):
+        steps = torch.nn.functional.softplus(dt + kwargs["delta_bias"][..., None])      # [1, channels, rows]
+        found.append((steps.sum(2)[0, :, None] * a).mean()[None])
+        return originals["mamba_selective_scan"](x, dt, a, *args, **kwargs)
+
+    ours = {"segment_sum": segment_sum, "torch_chunk_gated_delta_rule": torch_chunk_gated_delta_rule, "mamba_selective_scan": mamba_selective_scan}
     for name in originals:
-        setattr(module, name, {"segment_sum": segment_sum}.get(name, torch_chunk_gated_delta_rule))
+        setattr(module, name, ours[name])
     try:
         yield found
     finally:
@@ -48,7 +56,8 @@ def decays(case):
     torch.set_default_dtype(torch.float64)
     try:
         with Widen():
-            model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64, attn_implementation="eager", experts_implementation="eager").eval()
+            model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64, attn_implementation="eager", experts_implementation="eager",
+                                                                      key_mapping={r"^backbone\.embedding\.": "backbone.embeddings."}).eval()     # older files
         layers, at = [], 0
         for block in model.base_model.layers:
             at += 1 + hasattr(block, "shared_transformer")      # a layer of its own in reach
@@ -68,7 +77,7 @@ def decays(case):
 def main():
     with open(os.path.join(HERE, "decays.csv"), "w", encoding="ascii") as file:
         print("case,segment,layer,head,log_decay", file=file)
-        for case in (case for case in RECURRENCE_CASES if case.family != "minimax"):      # its decays are fixed
+        for case in (case for case in RECURRENCE_CASES + SCAN_CASES if case.family != "minimax"):      # its decays are fixed
             for segment, layer, head, value in decays(case.name):
                 print(f"{case.name},{segment},{layer},{head},{value!r}", file=file)
 

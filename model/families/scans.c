@@ -1,0 +1,142 @@
+/* Relatives of Llama (llama_like.c) whose layers are scans, all or some. Defaults are the
+ * library's: huggingface/transformers, models/FAMILY. */
+#include "model/families/rows.h"
+
+#define MAMBA \
+    .form = RECURRENCE_SCAN, .stem = "mixer", .key_size = "state_size", .reach = "conv_kernel", \
+    .expand = "expand", .rank = "time_step_rank", .biased = "use_bias", \
+    .conv_biased = "use_conv_bias"
+static const struct recurrence_layout mamba_scan = {MAMBA};
+static const struct recurrence_layout falcon_mamba_scan = {MAMBA, .bare_epsilon = "mixer_rms_eps"};
+
+/* A model without attention has no heads to count. */
+static int prepare_mamba(struct decoder *d, struct error *e)
+{
+    return json_object_set_new(config_root(d->config), "num_attention_heads", json_integer(1))
+               ? fail_memory(e, 64, "a configuration")
+               : 0;
+}
+
+#define MAMBA_NAMES(table) \
+    { \
+        .prefix = "backbone.", .embedding = table, .layers = "layers", .final_norm = "norm_f", \
+        .head = "lm_head", .attention_norm = "norm" \
+    }
+static const struct names older = MAMBA_NAMES("embedding");
+#define MAMBA_MODEL(scan) \
+    .norm = NORM_RMS, EPSILON("layer_norm_epsilon", 1e-5), ACTIVATION("hidden_act", "silu"), \
+    .tied = 1, .recurrence = &scan, .prepare = prepare_mamba, .names = MAMBA_NAMES("embeddings"), \
+    .other_names = &older, \
+    .defaults = "{\"vocab_size\": 50280, \"hidden_size\": 768, \"num_hidden_layers\": 32, " \
+                "\"state_size\": 16, \"expand\": 2, \"conv_kernel\": 4}"
+static const struct layout mamba = {MAMBA_MODEL(mamba_scan)};
+static const struct layout falcon_mamba = {MAMBA_MODEL(falcon_mamba_scan)};
+
+/* Jamba's: scans in most layers, attention without positions in the others; experts in some. */
+static const struct recurrence_layout jamba_scan = {.form = RECURRENCE_SCAN,
+                                                    .stem = "mamba",
+                                                    .key_size = "mamba_d_state",
+                                                    .reach = "mamba_d_conv",
+                                                    .expand = "mamba_expand",
+                                                    .rank = "mamba_dt_rank",
+                                                    .norms = {"dt_layernorm", "b_layernorm",
+                                                              "c_layernorm"},
+                                                    .biased = "mamba_proj_bias",
+                                                    .conv_biased = "mamba_conv_bias",
+                                                    .attending = "attending_layers"};
+static const struct expert_layout jamba_experts = {.count = "num_experts",
+                                                   .with = "layers_with_experts",
+                                                   .normalised = -2,
+                                                   .router = "feed_forward.router",
+                                                   .parent = "feed_forward.experts",
+                                                   .gate = "gate_proj",
+                                                   .up = "up_proj",
+                                                   .down = "down_proj",
+                                                   .gate_up = {"feed_forward.experts.gate_up_proj"},
+                                                   .stacked_down = {
+                                                       "feed_forward.experts.down_proj"}};
+
+/* A list, at `key`, of the layers l with l % period = offset, by two keys with defaults. */
+static int list_layers(struct decoder *d, const char *key, const char *period_key,
+                       const char *offset_key, long layers, struct error *e)
+{
+    struct config *c = d->config;
+    json_t *list;
+    long period, offset;
+    if (config_int(c, period_key, 1, 10000, &period, e) ||
+        config_int(c, offset_key, 0, 10000, &offset, e))
+        return -1;
+    if (offset >= period)
+        return fail(e, "%s: %s %ld is not below %s %ld", config_path(c), offset_key, offset,
+                    period_key, period);
+    if (!(list = json_array()))
+        return fail_memory(e, 64, "a configuration");
+    for (long l = offset; l < layers; l += period)
+        json_array_append_new(list, json_integer(l));
+    return json_object_set_new(config_root(c), key, list) ? fail_memory(e, 64, "a configuration")
+                                                          : 0;
+}
+
+static int prepare_jamba(struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    long layers, experts;
+    if (config_int(c, "num_hidden_layers", 1, 10000, &layers, e) ||
+        config_int(c, "num_experts", 1, EXPERTS_MOST, &experts, e) ||
+        list_layers(d, "attending_layers", "attn_layer_period", "attn_layer_offset", layers, e) ||
+        list_layers(d, "layers_with_experts", "expert_layer_period", "expert_layer_offset", layers,
+                    e))
+        return -1;
+    if (experts == 1 && json_object_set_new(config_root(c), "num_experts", json_integer(0)))
+        return fail_memory(e, 64, "a configuration");
+    return 0;
+}
+
+static const struct alias of_jamba[] = {{"num_local_experts", "num_experts"}, {NULL, NULL}};
+static const struct layout jamba = {
+    LLAMA(1e-6),
+    .names = {.prefix = "model.",
+              .embedding = "embed_tokens",
+              .layers = "layers",
+              .final_norm = "final_layernorm",
+              .head = "lm_head",
+              .attention_norm = "input_layernorm",
+              .mlp_norm = "pre_ff_layernorm",
+              SPLIT,
+              OUTPUT,
+              .gate = "feed_forward.gate_proj",
+              .up = "feed_forward.up_proj",
+              .down = "feed_forward.down_proj"},
+    ACTIVATION("hidden_act", "silu"),
+    .recurrence = &jamba_scan,
+    .experts = &jamba_experts,
+    .experts_key = "num_experts",
+    .aliases = of_jamba,
+    .prepare = prepare_jamba,
+    .defaults = "{\"vocab_size\": 65536, \"hidden_size\": 4096, \"intermediate_size\": 14336, "
+                "\"num_hidden_layers\": 32, \"num_attention_heads\": 32, "
+                "\"num_key_value_heads\": 8, \"max_position_embeddings\": 262144, "
+                "\"num_experts\": 16, \"num_experts_per_tok\": 2, \"expert_layer_period\": 2, "
+                "\"expert_layer_offset\": 1, \"attn_layer_period\": 8, \"attn_layer_offset\": 4, "
+                "\"mamba_d_state\": 16, \"mamba_d_conv\": 4, \"mamba_expand\": 2}"};
+
+/* Keys of the initial weights and of how the library computes. */
+static const char *const mamba_harmless[] = {"intermediate_size",     "number_of_conv_states",
+                                             "num_attention_heads",   "rescale_prenorm_residual",
+                                             "residual_in_fp32",      "time_step_floor",
+                                             "time_step_init_scheme", "time_step_max",
+                                             "time_step_min",         "time_step_scale",
+                                             "use_associative_scan",  "use_falcon_mambapy",
+                                             "use_mambapy",           NULL};
+static const char *const jamba_harmless[] = {
+    "max_position_embeddings", "num_experts_per_tok", /* this and the next, without experts */
+    "layers_with_experts",     "output_router_logits",  "router_aux_loss_coef",
+    "num_logits_to_keep",      "number_of_conv_states", "use_associative_scan",
+    "use_mamba_kernels",       "use_mambapy",           NULL};
+static const char *const jamba_null[] = {"num_key_value_heads", NULL};
+
+const struct family families_scans[] = {{ROW(mamba), .harmless = mamba_harmless},
+                                        {ROW(falcon_mamba), .harmless = mamba_harmless},
+                                        {ROW(jamba), .harmless = jamba_harmless,
+                                         .nullable = jamba_null},
+                                        {.name = NULL}};

@@ -1,0 +1,36 @@
+"""The cases of family_cases.py whose layers are scans, all or some."""
+
+from family_cases import BF16, LONG, FamilyCase, as_folder_of, tokens
+
+
+def mamba(**changes):
+    """A small Mamba."""
+    config = tokens(**{**dict(hidden_size=12, num_hidden_layers=2, state_size=5, conv_kernel=3, expand=2, time_step_rank=3, layer_norm_epsilon=2e-3), **changes})
+    del config["num_attention_heads"], config["max_position_embeddings"]
+    return config
+
+
+def jamba(**changes):
+    """A small Jamba, whose second layer attends."""
+    return tokens(**{**dict(hidden_size=12, num_hidden_layers=3, num_attention_heads=2, num_key_value_heads=1, intermediate_size=7, rms_norm_eps=2e-3, attn_layer_period=3, attn_layer_offset=1,
+                            expert_layer_period=2, expert_layer_offset=0, num_experts=4, num_experts_per_tok=2, mamba_d_state=3, mamba_d_conv=3, mamba_dt_rank=2), **changes})
+
+
+def older_names(folder):
+    """Names of tensors, and config.json, as older files have them."""
+    as_folder_of(folder, {"embeddings.": "embedding."},
+                 lambda config: {**{key: value for key, value in config.items() if key not in ("use_associative_scan", "use_mambapy")}, "time_step_rank": "auto", "torch_dtype": "float32"}, (), None)
+
+
+SCAN_CASES = [
+    FamilyCase("mamba", "mamba", mamba(use_bias=True, hidden_act="gelu"), "scans of 24 channels with 5 states each, biases of all projections; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("mamba-older", "mamba", mamba(hidden_size=20, expand=1, time_step_rank="auto", use_conv_bias=False, conv_kernel=4, state_size=4, tie_word_embeddings=True, num_hidden_layers=3),
+               "no biases, a tied head, older names; bf16 weights", length=LONG, segments=1, stored=BF16, rewrite=older_names),
+    FamilyCase("falcon-mamba", "falcon_mamba", mamba(mixer_rms_eps=0.01), "norms without weights of what steps, B and C are made of; bf16 weights", length=LONG, segments=1, stored=BF16),
+    FamilyCase("jamba", "jamba", jamba(mamba_proj_bias=True, hidden_act="gelu"),
+               "scans in the first and last of three layers, attention without positions in the other; 2 of 4 experts in the first and last; norms of what steps, B and C are made of; biases; bf16 weights",
+               length=LONG, stored=BF16),
+    FamilyCase("jamba-plain", "jamba", jamba(num_hidden_layers=2, attn_layer_period=2, num_experts=1, num_experts_per_tok=1, mamba_conv_bias=False, mamba_d_conv=4, mamba_expand=1, num_key_value_heads=2,
+                                             tie_word_embeddings=True),
+               "attention last; no experts, no biases, a tied head; bf16 weights", length=LONG, segments=1, stored=BF16),
+]
