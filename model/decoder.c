@@ -73,8 +73,10 @@ static const struct family *family_of(struct decoder *d, struct error *e)
         return &family_reach;
     if (config_string_or(d->config, "model_type", "", &type, e))
         return NULL;
-    if (!*type && config_get(d->config, "ssm_cfg"))
-        type = "mamba_ssm"; /* files of that package have no model_type */
+    if (!*type && config_get(d->config, "ssm_cfg")) { /* files of that package have none */
+        const char *layer = json_string_value(config_get(d->config, "ssm_cfg.layer"));
+        type = layer && strcmp(layer, "Mamba2") == 0 ? "mamba_ssm" : "mamba_ssm1";
+    }
     const struct family *f = family_of_type(type);
     if (f)
         return f;

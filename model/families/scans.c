@@ -2,6 +2,8 @@
  * library's: huggingface/transformers, models/FAMILY. */
 #include "model/families/rows.h"
 
+#include <string.h>
+
 #define MAMBA \
     .form = RECURRENCE_SCAN, .stem = "mixer", .key_size = "state_size", .reach = "conv_kernel", \
     .expand = "expand", .rank = "time_step_rank", .biased = "use_bias", \
@@ -9,10 +11,12 @@
 static const struct recurrence_layout mamba_scan = {MAMBA};
 static const struct recurrence_layout falcon_mamba_scan = {MAMBA, .bare_epsilon = "mixer_rms_eps"};
 
-/* A model without attention has no heads to count. */
+/* A model without attention has no heads: one, of any size. */
 static int prepare_mamba(struct decoder *d, struct error *e)
 {
-    return json_object_set_new(config_root(d->config), "num_attention_heads", json_integer(1))
+    json_t *root = config_root(d->config);
+    return json_object_set_new(root, "num_attention_heads", json_integer(1)) ||
+                   json_object_set_new(root, "head_dim", json_integer(1))
                ? fail_memory(e, 64, "a configuration")
                : 0;
 }
@@ -25,12 +29,64 @@ static int prepare_mamba(struct decoder *d, struct error *e)
 static const struct names older = MAMBA_NAMES("embedding");
 #define MAMBA_MODEL(scan) \
     .norm = NORM_RMS, EPSILON("layer_norm_epsilon", 1e-5), ACTIVATION("hidden_act", "silu"), \
-    .tied = 1, .recurrence = &scan, .prepare = prepare_mamba, .names = MAMBA_NAMES("embeddings"), \
-    .other_names = &older, \
+    .sized = 1, .tied = 1, .recurrence = &scan, .prepare = prepare_mamba, \
+    .names = MAMBA_NAMES("embeddings"), .other_names = &older, \
     .defaults = "{\"vocab_size\": 50280, \"hidden_size\": 768, \"num_hidden_layers\": 32, " \
                 "\"state_size\": 16, \"expand\": 2, \"conv_kernel\": 4}"
 static const struct layout mamba = {MAMBA_MODEL(mamba_scan)};
 static const struct layout falcon_mamba = {MAMBA_MODEL(falcon_mamba_scan)};
+
+/* The keys of the authors' package, mamba_ssm, with its first layer, whose defaults these are; the
+ * vocabulary is filled up to a multiple. */
+static int prepare_mamba_ssm1(struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    const char *layer;
+    long vocabulary, multiple, inner;
+    if (config_string_or(c, "ssm_cfg.layer", "Mamba1", &layer, e))
+        return -1;
+    if (strcmp(layer, "Mamba1") != 0)
+        return fail(e, "%s: ssm_cfg.layer '%s' is not supported (expected Mamba1 or Mamba2)",
+                    config_path(c), layer);
+    if (config_int(c, "vocab_size", 1, 1 << 25, &vocabulary, e) ||
+        config_int(c, "pad_vocab_size_multiple", 1, 1 << 20, &multiple, e) ||
+        config_int_or(c, "d_intermediate", 0, 1 << 24, 0, &inner, e) ||
+        family_only(d, "rms_norm", 1, 1, e))
+        return -1;
+    if (inner || json_array_size(config_get(c, "attn_layer_idx")))
+        return fail(e,
+                    "%s: d_intermediate and attn_layer_idx are not supported (expected a Mamba "
+                    "alone in all layers)",
+                    config_path(c));
+    return json_object_set_new(config_root(c), "vocab_size",
+                               json_integer((vocabulary + multiple - 1) / multiple * multiple))
+               ? fail_memory(e, 64, "a configuration")
+               : prepare_mamba(d, e);
+}
+
+static const struct alias of_mamba_ssm1[] = {{"d_model", "hidden_size"},
+                                             {"n_layer", "num_hidden_layers"},
+                                             {"tie_embeddings", "tie_word_embeddings"},
+                                             {"ssm_cfg.d_state", "state_size"},
+                                             {"ssm_cfg.d_conv", "conv_kernel"},
+                                             {"ssm_cfg.expand", "expand"},
+                                             {"ssm_cfg.dt_rank", "time_step_rank"},
+                                             {"ssm_cfg.bias", "use_bias"},
+                                             {"ssm_cfg.conv_bias", "use_conv_bias"},
+                                             {NULL, NULL}};
+static const struct layout mamba_ssm1 = {
+    .norm = NORM_RMS,
+    EPSILON("layer_norm_epsilon", 1e-5),
+    ACTIVATION("hidden_act", "silu"),
+    .sized = 1,
+    .tied = 1,
+    .recurrence = &mamba_scan,
+    .aliases = of_mamba_ssm1,
+    .prepare = prepare_mamba_ssm1,
+    .names = MAMBA_NAMES("embedding"),
+    .defaults = "{\"hidden_size\": 2560, \"num_hidden_layers\": 64, \"vocab_size\": 50277, "
+                "\"pad_vocab_size_multiple\": 8, \"state_size\": 16, \"conv_kernel\": 4, "
+                "\"expand\": 2}"};
 
 /* Jamba's: scans in most layers, attention without positions in the others; experts in some. */
 static const struct recurrence_layout jamba_scan = {.form = RECURRENCE_SCAN,
@@ -128,6 +184,17 @@ static const char *const mamba_harmless[] = {"intermediate_size",     "number_of
                                              "time_step_min",         "time_step_scale",
                                              "use_associative_scan",  "use_falcon_mambapy",
                                              "use_mambapy",           NULL};
+static const char *const mamba_ssm1_harmless[] = {"attn_cfg",
+                                                  "fused_add_norm",
+                                                  "num_attention_heads",
+                                                  "residual_in_fp32",
+                                                  "ssm_cfg.dt_init",
+                                                  "ssm_cfg.dt_init_floor",
+                                                  "ssm_cfg.dt_max",
+                                                  "ssm_cfg.dt_min",
+                                                  "ssm_cfg.dt_scale",
+                                                  "ssm_cfg.use_fast_path",
+                                                  NULL};
 static const char *const jamba_harmless[] = {
     "max_position_embeddings", "num_experts_per_tok", /* this and the next, without experts */
     "layers_with_experts",     "output_router_logits",  "router_aux_loss_coef",
@@ -137,6 +204,7 @@ static const char *const jamba_null[] = {"num_key_value_heads", NULL};
 
 const struct family families_scans[] = {{ROW(mamba), .harmless = mamba_harmless},
                                         {ROW(falcon_mamba), .harmless = mamba_harmless},
+                                        {ROW(mamba_ssm1), .harmless = mamba_ssm1_harmless},
                                         {ROW(jamba), .harmless = jamba_harmless,
                                          .nullable = jamba_null},
                                         {.name = NULL}};

@@ -1,5 +1,8 @@
 """The cases of family_cases.py whose layers are scans, all or some."""
 
+import json
+import os
+
 from family_cases import BF16, LONG, FamilyCase, as_folder_of, tokens
 
 
@@ -22,6 +25,21 @@ def older_names(folder):
                  lambda config: {**{key: value for key, value in config.items() if key not in ("use_associative_scan", "use_mambapy")}, "time_step_rank": "auto", "torch_dtype": "float32"}, (), None)
 
 
+def as_mamba_ssm(folder):
+    """As its authors' package writes it."""
+    keys = ("d_state", "state_size"), ("d_conv", "conv_kernel"), ("expand", "expand"), ("dt_rank", "time_step_rank"), ("bias", "use_bias")
+    as_folder_of(folder, {"embeddings.": "embedding."},
+                 lambda config: dict(d_model=config["hidden_size"], n_layer=config["num_hidden_layers"], vocab_size=config["vocab_size"] - 5, pad_vocab_size_multiple=8,
+                                     ssm_cfg={new: config[old] for new, old in keys}, rms_norm=True, residual_in_fp32=True, fused_add_norm=True),
+                 (), lambda tensors, at, config: tensors.update({"lm_head.weight": tensors["backbone.embeddings.weight"].clone()}))
+    path = os.path.join(folder, "config.json")
+    with open(path) as file:
+        config = json.load(file)
+    with open(path, "w") as file:
+        json.dump({key: config[key] for key in ("d_model", "n_layer", "vocab_size", "ssm_cfg", "rms_norm", "residual_in_fp32", "fused_add_norm", "pad_vocab_size_multiple")}, file, indent=1)
+        file.write("\n")
+
+
 SCAN_CASES = [
     FamilyCase("mamba", "mamba", mamba(use_bias=True, hidden_act="gelu"), "scans of 24 channels with 5 states each, biases of all projections; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("mamba-older", "mamba", mamba(hidden_size=20, expand=1, time_step_rank="auto", use_conv_bias=False, conv_kernel=4, state_size=4, tie_word_embeddings=True, num_hidden_layers=3),
@@ -33,4 +51,6 @@ SCAN_CASES = [
     FamilyCase("jamba-plain", "jamba", jamba(num_hidden_layers=2, attn_layer_period=2, num_experts=1, num_experts_per_tok=1, mamba_conv_bias=False, mamba_d_conv=4, mamba_expand=1, num_key_value_heads=2,
                                              tie_word_embeddings=True),
                "attention last; no experts, no biases, a tied head; bf16 weights", length=LONG, segments=1, stored=BF16),
+    FamilyCase("mamba-ssm1", "mamba", mamba(vocab_size=48, hidden_size=8, num_hidden_layers=1, use_bias=True, layer_norm_epsilon=1e-5, tie_word_embeddings=True),
+               "keys and names of the authors' package, a vocabulary filled up from 43, a tied head that is stored; bf16 weights", length=LONG, segments=1, stored=BF16, rewrite=as_mamba_ssm),
 ]
