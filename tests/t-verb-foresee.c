@@ -161,6 +161,19 @@ static void layers_named_by_numbers_of_one_width(void **state)
     }
 }
 
+/* Models without attention have no heads whose size could be too large. */
+static void mambas_of_any_width(void **state)
+{
+    static const char *const configs[] = {
+        "{\"model_type\": \"mamba\", \"num_hidden_layers\": 2}",
+        "{\"d_model\": 2560, \"n_layer\": 2, \"ssm_cfg\": {}, \"vocab_size\": 99}"};
+    (void)state;
+    for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+        scratch_write(base, "config.json", configs[i], strlen(configs[i]));
+        succeed("info config.json --length 8");
+    }
+}
+
 static int is_said(const struct system_call *c, void *unused)
 {
     char *text = c->made ? slurp(at("stderr"), NULL) : NULL;
@@ -209,7 +222,9 @@ static int make_inputs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(durations), cmocka_unit_test(info_of_a_run),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mambas_of_any_width),
+                                       cmocka_unit_test(durations),
+                                       cmocka_unit_test(info_of_a_run),
                                        cmocka_unit_test(models_without_weights),
                                        cmocka_unit_test(layers_named_by_numbers_of_one_width),
                                        cmocka_unit_test(long_runs_say_so_first)};
