@@ -1,8 +1,9 @@
 # The laboratory: rates, memory, studies, real models.
 #
-#   make bench            kernels against the machine's own rate, whole segments against PyTorch
+#   make bench            kernels against the machine's own rate, whole segments of several kinds of
+#                         models against PyTorch, in float32 and bf16; its variables are in
+#                         bench/run.sh
 #   make bench-far        small models at up to half a million tokens, beside PyTorch
-#   make bench-recurrences  a Mamba-2 and a gated DeltaNet, beside transformers' plain path
 #   make bench-plan       memory plans beside what is taken
 #   make bench-long       memory of long inputs, planned and taken, with --keep bf16 and --scratch
 #   make studies          both papers on the example models: pages, tables and figures in
@@ -21,9 +22,6 @@ bench: all $(patsubst %.c,$(BUILD)/%,$(wildcard bench/*.c))
 bench-far: all $(BUILD)/bench/erf
 	$(Q)PYTHON=$(PYTHON) BUILD=$(BUILD) sh bench/far.sh
 
-bench-recurrences: all $(BUILD)/bench/erf
-	$(Q)PYTHON=$(PYTHON) BUILD=$(BUILD) sh bench/recurrences.sh
-
 bench-plan bench-long: all $(BUILD)/bench/plan $(BUILD)/bench/random_checkpoint
 	$(Q)BUILD=$(BUILD) sh bench/$(@:bench-%=%).sh
 
@@ -39,5 +37,4 @@ studies-measure: all
 real: all
 	$(Q)PYTHON=$(PYTHON) sh examples/real/run.sh
 
-.PHONY: bench bench-far bench-plan bench-long bench-recurrences studies \
-  studies-measure real
+.PHONY: bench bench-far bench-plan bench-long studies studies-measure real

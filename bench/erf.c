@@ -1,53 +1,21 @@
-/* Times the engine on one segment of a checkpoint, beside the rate that oneDNN's fp32 matrix
- * product reaches in the same process.
+/* Times the engine on one segment of a checkpoint, beside what the machine reaches in the same
+ * process.
  *
  *   erf CHECKPOINT LENGTH REPEATS [MEMORY_GB]
  *
- * Prints key=value lines: seconds (best), start (seconds from opening the checkpoint to the end of
- * the first batch, less the best one), needed_tflop, gemm_gflops (best of before and after), ratio
- * = seconds / (needed / gemm), peak_mb (resident, mapped files included), anonymous_mb. DTYPE in
- * the environment chooses the arithmetic (f32). With NORMS=FILE the norms of the segment go there
- * as doubles, for comparing curves. Tokens are i * 7919 mod the vocabulary. */
+ * Prints key=value lines: seconds (best), processor (the least seconds of processor time of a
+ * segment), start (seconds from opening the checkpoint to the end of the first batch, less the best
+ * one), faults (pages touched for the first time from there to the end, in thousands),
+ * needed_tflop, limit_gflops (of matrix products in that type, best of before and after; 0:
+ * unknown), ratio = seconds / (needed / limit), copy_gbs, peak_mb (resident, mapped files
+ * included), anonymous_mb. DTYPE in the environment chooses the arithmetic (f32). With NORMS=FILE
+ * the norms of the segment go there as doubles, for comparing curves. Tokens are i * 7919 mod the
+ * vocabulary. */
+#include "bench/limits.h"
 #include "model/engine.h"
 
-#include <dnnl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <time.h>
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Best rate of 2048 x 3072 x 768 products, all threads, within a second: the first ones wait for
- * memory and for the clock to rise. */
-static double gemm_rate(void)
-{
-    enum { M = 2048, N = 3072, K = 768 };
-    float *a = malloc(sizeof *a * M * K), *b = malloc(sizeof *b * N * K),
-          *c = malloc(sizeof *c * M * N);
-    double best = 1e9, begin = now();
-    if (!a || !b || !c)
-        return 0;
-    for (size_t i = 0; i < M * K; i++)
-        a[i] = (float)(i % 13) * 0.1f;
-    for (size_t i = 0; i < N * K; i++)
-        b[i] = (float)(i % 11) * 0.1f;
-    for (int i = 0; i < 8 || now() - begin < 1; i++) {
-        double start = now();
-        if (dnnl_sgemm('N', 'T', M, N, K, 1, a, K, b, K, 0, c, N) != dnnl_success)
-            return 0;
-        double took = now() - start;
-        best = took < best ? took : best;
-    }
-    free(a), free(b), free(c);
-    return 2.0 * M * N * K / best;
-}
 
 static double status_mb(const char *key)
 {
@@ -62,17 +30,27 @@ static double status_mb(const char *key)
     return kb / 1024;
 }
 
+static double processor_seconds(const struct rusage *u)
+{
+    return (double)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) +
+           1e-6 * (double)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
+}
+
 int main(int argc, char **argv)
 {
     struct error e;
+    struct rusage before, after;
     char text[MEMORY_PLAN_TEXT];
     if (argc < 4) {
         fprintf(stderr, "usage: erf CHECKPOINT LENGTH REPEATS [MEMORY_GB]\n");
         return 2;
     }
     int length = atoi(argv[2]), repeats = atoi(argv[3]);
-    double rate = gemm_rate(), best = 1e30, first = 0, anonymous = 0, begin = now();
     const char *dtype = getenv("DTYPE");
+    double (*const limit)(void) = dtype && strcmp(dtype, "bf16") == 0 ? limit_bf16 : limit_f32;
+    double rate = limit(), best = 1e30, least = 1e30, first = 0, anonymous = 0, begin = now();
+    getrusage(RUSAGE_SELF, &before);
+    const long faults = before.ru_minflt;
     struct kernels *k = kernels_open(dtype ? dtype : "f32", &e);
     struct decoder *d = k ? decoder_open(argv[1], &e) : NULL;
     struct engine_request o = {.positions = length - 1,
@@ -91,13 +69,17 @@ int main(int argc, char **argv)
     for (int i = 0; i < batch * length; i++)
         ids[i] = (int32_t)((long)(i % length) * 7919 % d->vocabulary);
     for (int i = 0; i < repeats; i++) {
-        double start = now();
+        double start = now(), used;
+        getrusage(RUSAGE_SELF, &before);
         if (engine_measure(g, norm, logprob, ids, batch, &e)) {
             fprintf(stderr, "%s\n", e.text);
             return 1;
         }
         double took = (now() - start) / batch;
+        getrusage(RUSAGE_SELF, &after);
+        used = (processor_seconds(&after) - processor_seconds(&before)) / batch;
         best = took < best ? took : best;
+        least = used < least ? used : least;
         first = i == 0 ? now() - begin : first;
         anonymous = status_mb("RssAnon:");
     }
@@ -107,14 +89,15 @@ int main(int argc, char **argv)
         fwrite(norm, sizeof *norm, (size_t)length - 1, f);
         fclose(f);
     }
-    double peak = status_mb("VmHWM:"), after = gemm_rate();
-    rate = after > rate ? after : rate;
-    printf("plan=%s\nkernels=%s\nlength=%d\nseconds=%.4f\nstart=%.3f\nneeded_tflop=%.4f\ngemm_"
-           "gflops=%.1f\nratio=%.3f\npeak_mb=%."
-           "0f\nanonymous_mb=%.0f\nlogprob=%.9g\n",
-           memory_plan_text(text, engine_plan(g)), k->name, length, best, first - best * batch,
-           engine_plan(g)->flops * 1e-12, rate * 1e-9, best / (engine_plan(g)->flops / rate), peak,
-           anonymous, logprob[0]);
+    double peak = status_mb("VmHWM:"), again = limit(), needed = engine_plan(g)->flops;
+    rate = again > rate ? again : rate;
+    printf("plan=%s\nkernels=%s\nlength=%d\nseconds=%.4f\nprocessor=%.4f\nstart=%.3f\n",
+           memory_plan_text(text, engine_plan(g)), k->name, length, best, least,
+           first - best * batch);
+    printf("faults=%.1f\nneeded_tflop=%.4f\nlimit_gflops=%.1f\nratio=%.3f\ncopy_gbs=%.1f\n",
+           1e-3 * (double)(after.ru_minflt - faults), needed * 1e-12, rate * 1e-9,
+           best / (needed / rate), limit_copy() * 1e-9);
+    printf("peak_mb=%.0f\nanonymous_mb=%.0f\nlogprob=%.9g\n", peak, anonymous, logprob[0]);
     engine_close(g);
     decoder_close(d);
     k->close(k);

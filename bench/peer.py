@@ -1,9 +1,9 @@
 """The peer: the best script a PyTorch user would write for the same numbers.
 
-    python3 bench/peer.py CHECKPOINT LENGTH REPEATS [NORMS_FILE]
+    python3 bench/peer.py CHECKPOINT LENGTH REPEATS [NORMS_FILE [f32|medium|bf16]]
 
-Frozen weights, SDPA attention, the head on the last row only, autograd.grad to the input embeddings. Prints key=value lines like bench/erf.c;
-writes the norms as float64 to NORMS_FILE.
+Frozen weights, SDPA attention, the head on the last row only, autograd.grad to the input embeddings. f32 and medium: float32, with products at PyTorch's precision "highest"
+and "medium"; bf16: the model in bf16. Prints key=value lines like bench/erf.c; writes the norms as float64 to NORMS_FILE.
 """
 import sys
 
@@ -15,9 +15,12 @@ from peer_times import report
 
 def main():
     path, length, repeats = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    kind = sys.argv[5] if len(sys.argv) > 5 else "f32"
+    torch.set_float32_matmul_precision("medium" if kind == "medium" else "highest")
     config = AutoConfig.from_pretrained(path)
     attends = getattr(config, "num_attention_heads", 0) > 0  # models of recurrences alone refuse SDPA
-    model = AutoModelForCausalLM.from_pretrained(path, attn_implementation="sdpa" if attends else "eager", dtype=torch.float32).eval()
+    dtype = torch.bfloat16 if kind == "bf16" else torch.float32
+    model = AutoModelForCausalLM.from_pretrained(path, attn_implementation="sdpa" if attends else "eager", dtype=dtype).eval()
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     body, head = model.base_model, model.get_output_embeddings()
@@ -27,9 +30,9 @@ def main():
     def measure():
         rows = table[ids[:-1]].unsqueeze(0).requires_grad_(True)
         hidden = body(inputs_embeds=rows, use_cache=False).last_hidden_state[:, -1]
-        logprob = torch.log_softmax(head(hidden), dim=-1)[0, ids[-1]]
+        logprob = torch.log_softmax(head(hidden).float(), dim=-1)[0, ids[-1]]
         (gradient,) = torch.autograd.grad(logprob, rows)
-        return gradient[0].norm(dim=-1), logprob
+        return gradient[0].float().norm(dim=-1), logprob
 
     report(measure, repeats)
 
