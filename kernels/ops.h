@@ -164,12 +164,13 @@ static inline int attention_kv_width(const struct attention_shape *s)
  *     S_t = e^l_t S_(t-1) + k_t u_t^T     o_t = scale S_t^T q_t + skip v_t
  * with u_t = step_t v_t (Mamba-2: Dao, Gu 2024), or with `delta` the correction u_t = step_t (v_t -
  * e^l_t S_(t-1)^T k_t) (gated delta rule: Yang, Kautz, Hatamizadeh 2024). The log decay l_t <= 0
- * and step_t are numbers of the row and the head, its gates. Query and key are those of key head
- * floor(h key_heads / heads). */
+ * and step_t are numbers of the row and the head, its gates. With `by_channel` l_t has a number for
+ * each row of S, a channel of the key (Kimi Team 2025). Query and key are those of key head floor(h
+ * key_heads / heads). */
 struct recurrence {
-    int heads, key_heads; /* key_heads divides heads */
+    int heads, key_heads; /* key_heads divides heads; by_channel: equals it */
     int key_size, value_size; /* 1..RECURRENCE_SIZE_MOST */
-    int delta;
+    int delta, by_channel;
     double scale;
     const struct weight *skip; /* [heads] as a vector, or NULL: 0 */
 };
@@ -183,6 +184,16 @@ static inline int recurrence_o_width(const struct recurrence *r)
 {
     return r->heads * r->value_size;
 }
+/* Log decays of a head in a row, and numbers of a row of gates: the log decays of all heads, then
+ * their steps. */
+static inline int recurrence_decays(const struct recurrence *r)
+{
+    return r->by_channel ? r->key_size : 1;
+}
+static inline int recurrence_gates_width(const struct recurrence *r)
+{
+    return r->heads * (recurrence_decays(r) + 1);
+}
 /* States of a head that are kept: the one after each RECURRENCE_SPAN of its `keys` rows, and after
  * the last row. */
 enum { RECURRENCE_SPAN = 256 };
@@ -193,12 +204,14 @@ static inline size_t recurrence_states(int keys)
 
 /* How the gates of a recurrence come from numbers a, and b, of the row and the head. With dt = ln(1
  * + e^(a + bias)), clamped to [low, high] (derivative 0 outside): l = -rate dt, and step is dt, or
- * with `write` > 0 write / (1 + e^-b). */
+ * with `write` > 0 write / (1 + e^-b). By channel (gate_channels), where nothing is clamped, also
+ * with `floor` < 0 l = floor / (1 + e^-(rate (a + bias))). */
 struct gating {
     const struct weight *rate; /* [heads] as a vector, > 0: e^A_log of checkpoints */
-    const struct weight *bias; /* [heads], or NULL: 0 */
+    const struct weight *bias; /* [heads], by channel [heads key_size], or NULL: 0 */
     double low, high; /* 0 and INFINITY: not clamped */
     double write; /* 0: there is no b */
+    double floor; /* 0: none */
 };
 
 /* A scan of one layer: each channel c carries `size` states h, zero before the segment, each with a
@@ -520,8 +533,19 @@ struct kernels {
     void (*gate_reverse)(struct kernels *k, struct buffer *d_raw, const struct buffer *d_gates,
                          const struct buffer *raw, const struct gating *gating, struct rows rows,
                          int heads);
+    /* The same for log decays by channel: gates[R, heads (key_size + 1)], of each row l [heads,
+     * key_size], then the steps, from a [R, heads key_size] and b [R, heads]. All ROLE_RESIDUAL. */
+    void (*gate_channels)(struct kernels *k, struct buffer *gates, const struct buffer *a,
+                          const struct buffer *b, const struct gating *gating, struct rows rows,
+                          int heads, int key_size);
+    /* d_a and d_b from d_gates. */
+    void (*gate_channels_reverse)(struct kernels *k, struct buffer *d_a, struct buffer *d_b,
+                                  const struct buffer *d_gates, const struct buffer *a,
+                                  const struct buffer *b, const struct gating *gating,
+                                  struct rows rows, int heads, int key_size);
     /* o[segments*queries, recurrence_o_width] of the last `queries` of the keys, from
-     * qkv[segments*keys, recurrence_width] and gates[segments*keys, 2 heads] (ROLE_RESIDUAL).
+     * qkv[segments*keys, recurrence_width] and gates[segments*keys, recurrence_gates_width]
+     * (ROLE_RESIDUAL).
      * states [segments, heads, recurrence_states(keys), key_size, value_size], ROLE_STATISTIC, are
      * all written. NULL, for one query alone: keeps none. */
     void (*recur)(struct kernels *k, struct buffer *o, struct buffer *states,

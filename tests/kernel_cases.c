@@ -65,7 +65,8 @@ static int stores_bf16(const struct kernels *k)
 double roundoff(const struct kernels *k, enum op op)
 {
     int plain = op == OP_EMBED || op == OP_MOVES || op == OP_ROW_NORMS || op == OP_COPY ||
-                op == OP_ROUTE || op == OP_GATING; /* on float alone in every set but f64 */
+                op == OP_ROUTE || op == OP_GATING ||
+                op == OP_CHANNEL_GATING; /* on float alone in every set but f64 */
     if (!strcmp(k->dtype, "f64"))
         return ldexp(1, -53);
     if (stores_bf16(k))
@@ -104,6 +105,7 @@ static struct outputs run(struct kernels *k, const struct any_case *c, int bound
     case OP_RECURRENCE: return run_recurrence(k, &c->recurrence, bounds);
     case OP_GATING: return run_gating(k, &c->gating, bounds);
     case OP_SCAN: return run_scan(k, &c->scan, bounds);
+    case OP_CHANNEL_GATING: return run_channel_gating(k, &c->channel_gating, bounds);
     case OP_CONVOLUTION: return run_convolution(k, &c->convolution, bounds);
     case OP_ROUTE: return run_route(k, &c->route, bounds);
     case OP_MIX: return run_mix(k, &c->mix, bounds);
@@ -177,11 +179,11 @@ void describe(char text[300], const struct kernels *k, const struct any_case *c)
     case OP_RECURRENCE:
         snprintf(rest, left,
                  "recurrence keys %d queries %d heads %d/%d of %d x %d delta %d states %d decay %g "
-                 "scale %g size %g",
+                 "scale %g size %g by_channel %d",
                  c->recurrence.keys, c->recurrence.queries, c->recurrence.heads,
                  c->recurrence.key_heads, c->recurrence.key_size, c->recurrence.value_size,
                  c->recurrence.delta, c->recurrence.states, c->recurrence.decay,
-                 c->recurrence.scale, c->recurrence.size);
+                 c->recurrence.scale, c->recurrence.size, c->recurrence.by_channel);
         break;
     case OP_GATING:
         snprintf(rest, left, "gating rows %d heads %d bias %d alias %d low %g high %g write %g",
@@ -193,6 +195,11 @@ void describe(char text[300], const struct kernels *k, const struct any_case *c)
                  "scan keys %d queries %d channels %d of %d selective %d plain %d decay %g time %g",
                  c->scan.keys, c->scan.queries, c->scan.channels, c->scan.size, c->scan.selective,
                  c->scan.plain, c->scan.decay, c->scan.time);
+        break;
+    case OP_CHANNEL_GATING:
+        snprintf(rest, left, "channel gating rows %d heads %d of %d bias %d write %g floor %g",
+                 c->channel_gating.rows, c->channel_gating.heads, c->channel_gating.key_size,
+                 c->channel_gating.bias, c->channel_gating.write, c->channel_gating.floor);
         break;
     case OP_CONVOLUTION:
         snprintf(rest, left, "convolution keys %d queries %d width %d reach %d bias %d gated %d",

@@ -25,6 +25,7 @@ enum op {
     OP_RECURRENCE,
     OP_GATING,
     OP_SCAN,
+    OP_CHANNEL_GATING,
     OP_CONVOLUTION,
     OP_ROUTE,
     OP_MIX,
@@ -54,6 +55,7 @@ struct any_case {
         struct recurrence_case recurrence;
         struct gating_case gating;
         struct scan_case scan;
+        struct channel_gating_case channel_gating;
         struct convolution_case convolution;
         struct route_case route;
         struct mix_case mix;

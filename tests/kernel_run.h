@@ -102,6 +102,7 @@ struct recurrence_case {
     double decay; /* the mean of -l; INFINITY: 0 and what leaves nothing, by row */
     double scale;
     double size; /* queries and keys are below 2 size; 0: 1 */
+    int by_channel;
 };
 /* gate and gate_reverse */
 struct gating_case {
@@ -115,6 +116,12 @@ struct scan_case {
     int plain; /* 1: B, C and rates are 1, without a skip */
     double decay; /* rates are below twice this */
     double time; /* steps are below 2 time; selective: below it by 2 at most */
+};
+/* gate_channels and gate_channels_reverse */
+struct channel_gating_case {
+    int segments, first, rows, heads, key_size, bias;
+    double write, floor;
+    double size; /* a and b are below 2 size */
 };
 /* convolve and convolve_reverse */
 struct convolution_case {
@@ -199,6 +206,8 @@ struct outputs run_recurrence(struct kernels *k, const struct recurrence_case *c
 struct outputs run_scan(struct kernels *k, const struct scan_case *c, int bounds);
 struct outputs run_gating(struct kernels *k, const struct gating_case *c,
                           int bounds); /* gates, d_raw */
+struct outputs run_channel_gating(struct kernels *k, const struct channel_gating_case *c,
+                                  int bounds); /* gates, d_a, d_b */
 struct outputs run_convolution(struct kernels *k, const struct convolution_case *c,
                                int bounds); /* y, dx */
 struct outputs run_route(struct kernels *k, const struct route_case *c,

@@ -176,7 +176,8 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                                     whole_field(line, "states"),
                                     field(line, "decay"),
                                     field(line, "scale"),
-                                    0};
+                                    0,
+                                    whole_field(line, "by_channel")};
         return run_recurrence(k, &c, bounds);
     }
     if (!strcmp(op, "gating")) {
@@ -204,6 +205,18 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                               field(line, "decay"),
                               field(line, "time")};
         return run_scan(k, &c, bounds);
+    }
+    if (!strcmp(op, "channel_gating")) {
+        struct channel_gating_case c = {S,
+                                        0,
+                                        whole_field(line, "rows"),
+                                        whole_field(line, "heads"),
+                                        whole_field(line, "key_size"),
+                                        whole_field(line, "bias"),
+                                        field(line, "write"),
+                                        field(line, "floor"),
+                                        field(line, "size")};
+        return run_channel_gating(k, &c, bounds);
     }
     assert_string_equal(op, "attention");
     struct attention_case c = {S,
@@ -268,7 +281,7 @@ static void test_goldens(void **state)
         outputs_free(&rounded);
     }
     fclose(file);
-    assert_int_equal(cases, 84);
+    assert_int_equal(cases, 90);
 }
 
 /* ---- forward against reverse ---- */

@@ -138,6 +138,10 @@ static void recur(struct kernels *k, struct buffer *o, struct buffer *states,
     const struct vector_kernels *v = cpu_state(k)->vector;
     size_t heads = (size_t)r->heads, dv = (size_t)r->value_size;
     struct scratch s;
+    if (r->by_channel) {
+        cpu_channels(k, o, states, qkv, gates, r, segments, queries, keys);
+        return;
+    }
     if (take_scratch(&s, k, r, room_of(k, r, states != NULL, 0, keys), segments))
         return;
     for (size_t span = 0; span < (states ? (size_t)keys : 1); span += RECURRENCE_SPAN) {
@@ -195,6 +199,11 @@ static void recur_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer
            n = (size_t)keys, all = (size_t)segments * heads,
            spans = (n + RECURRENCE_SPAN - 1) / RECURRENCE_SPAN;
     struct scratch s;
+    if (r->by_channel) {
+        cpu_channels_reverse(k, d_qkv, d_gates, d_o, states, qkv, gates, r, segments, queries,
+                             keys);
+        return;
+    }
     if (take_scratch(&s, k, r, room_of(k, r, states != NULL, 1, keys), segments))
         return;
     memset(s.carried, 0, s.room.carried * all * sizeof *s.carried);
@@ -234,6 +243,8 @@ static void recur_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer
 static size_t recurrence_bytes(struct kernels *k, const struct recurrence *r, int segments,
                                int keys, int stateless)
 {
+    if (r->by_channel)
+        return cpu_channels_bytes(k, r, segments, keys, stateless);
     size_t forward = room_bytes(room_of(k, r, !stateless, 0, keys), r, segments),
            reverse = room_bytes(room_of(k, r, !stateless, 1, keys), r, segments);
     return forward > reverse ? forward : reverse;

@@ -100,6 +100,18 @@ size_t cpu_operands_bytes(struct kernels *k);
 /* The calling thread's memory: CPU_OPERANDS floats; NULL if the set does not round. */
 float *cpu_operands_own(struct kernels *k);
 
+/* -- channels.c: recur, recur_reverse and recurrence_bytes of recurrences by channel -- */
+
+void cpu_channels(struct kernels *k, struct buffer *o, struct buffer *states,
+                  const struct buffer *qkv, const struct buffer *gates, const struct recurrence *r,
+                  int segments, int queries, int keys);
+void cpu_channels_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer *d_gates,
+                          const struct buffer *d_o, const struct buffer *states,
+                          const struct buffer *qkv, const struct buffer *gates,
+                          const struct recurrence *r, int segments, int queries, int keys);
+size_t cpu_channels_bytes(struct kernels *k, const struct recurrence *r, int segments, int keys,
+                          int stateless);
+
 /* Each overrides the entries that its file defines. */
 void cpu_fill_memory(struct kernels *k);
 void cpu_fill_weight(struct kernels *k);

@@ -288,7 +288,9 @@ static void recur(struct kernels *k, struct buffer *o, struct buffer *states,
                   int segments, int queries, int keys)
 {
     struct cuda_range range("recur");
-    if (cuda_is_bf16(k, qkv))
+    if (r->by_channel)
+        cuda_channels(k, o, states, qkv, gates, r, segments, queries, keys);
+    else if (cuda_is_bf16(k, qkv))
         recur_as(k, o, states, task_of<bf16>(k, qkv, gates, NULL, r, queries, keys),
                  (size_t)segments);
     else
@@ -340,7 +342,10 @@ static void recur_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer
                           const struct recurrence *r, int segments, int queries, int keys)
 {
     struct cuda_range range("recur_reverse");
-    if (cuda_is_bf16(k, qkv))
+    if (r->by_channel)
+        cuda_channels_reverse(k, d_qkv, d_gates, d_o, states, qkv, gates, r, segments, queries,
+                              keys);
+    else if (cuda_is_bf16(k, qkv))
         recur_reverse_as(k, d_qkv, d_gates, states,
                          task_of<bf16>(k, qkv, gates, d_o, r, queries, keys), (size_t)segments);
     else
@@ -354,6 +359,8 @@ static size_t recurrence_bytes(struct kernels *k, const struct recurrence *r, in
     size_t heads = (size_t)r->heads, dk = (size_t)r->key_size, dv = (size_t)r->value_size,
            n = (size_t)keys, all = (size_t)segments,
            some = segments_at_once(k, heads, stateless ? 1 : dv), forward, reverse;
+    if (r->by_channel)
+        return cuda_channels_bytes(k, r, segments, keys, stateless);
     some = (some < all ? some : all) * heads;
     if (!stateless)
         return (some * span_floats(dk, dv) + dk * dv) * sizeof(float);

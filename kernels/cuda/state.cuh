@@ -231,6 +231,16 @@ void cuda_fill_gating(struct kernels *k);
 void cuda_fill_recurrence(struct kernels *k);
 void cuda_fill_scan(struct kernels *k);
 void cuda_fill_head(struct kernels *k);
+/* channels.cu: recur, recur_reverse and recurrence_bytes of recurrences by channel. */
+void cuda_channels(struct kernels *k, struct buffer *o, struct buffer *states,
+                   const struct buffer *qkv, const struct buffer *gates, const struct recurrence *r,
+                   int segments, int queries, int keys);
+void cuda_channels_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer *d_gates,
+                           const struct buffer *d_o, const struct buffer *states,
+                           const struct buffer *qkv, const struct buffer *gates,
+                           const struct recurrence *r, int segments, int queries, int keys);
+size_t cuda_channels_bytes(struct kernels *k, const struct recurrence *r, int segments, int keys,
+                           int stateless);
 /* Bytes of scratch of a head over this many segments, `width` wide. */
 size_t cuda_head_scratch(int segments, size_t vocabulary, size_t width);
 /* The same of head_rows. */

@@ -6,7 +6,7 @@
  *     additive: dv = step g    dstep = g . v    dk = H u
  *     delta, with e = v - P^T k, F = step g: dv = F    dstep = g . e    dk = H u - P F
  *               and H -= k F^T
- *     dl = sum of H * P        H = e^l H,
+ *     dl = sum of H * P, by channel of its row        H = e^l H,
  * and skip do is added to dv. dl is a sum of products: the shorter identity by q . dq - k . dk
  * leaves the rounding of large terms where the true value is small. */
 #include "kernels/reference/reference.h"
@@ -21,6 +21,7 @@ struct head {
     const real *query, *key, *value, *log_decay, *step;
     size_t stride, gate_stride;
     size_t dk, dv;
+    size_t decays; /* log decays of a row: 1, or dk */
     double skip;
 };
 
@@ -28,26 +29,37 @@ static struct head head_at(const struct recurrence *r, const struct buffer *qkv,
                            const struct buffer *gates, size_t segment, size_t h, size_t keys)
 {
     size_t dk = (size_t)r->key_size, dv = (size_t)r->value_size, heads = (size_t)r->heads,
-           key_heads = (size_t)r->key_heads, stride = (size_t)recurrence_width(r);
+           key_heads = (size_t)r->key_heads, stride = (size_t)recurrence_width(r),
+           decays = (size_t)recurrence_decays(r), gate_stride = (size_t)recurrence_gates_width(r);
     const real *row = (const real *)qkv->data + segment * keys * stride,
-               *gate = (const real *)gates->data + segment * keys * 2 * heads;
-    struct head v = {.r = r, .stride = stride, .gate_stride = 2 * heads, .dk = dk, .dv = dv};
+               *gate = (const real *)gates->data + segment * keys * gate_stride;
+    struct head v = {
+        .r = r, .stride = stride, .gate_stride = gate_stride, .dk = dk, .dv = dv, .decays = decays};
     v.query = row + h * key_heads / heads * dk;
     v.key = v.query + key_heads * dk;
     v.value = row + 2 * key_heads * dk + h * dv;
-    v.log_decay = gate + h;
-    v.step = gate + heads + h;
+    v.log_decay = gate + h * decays;
+    v.step = gate + heads * decays + h;
     v.skip = r->skip ? ((const real *)r->skip->data)[h] : 0;
     return v;
+}
+
+/* e^l_t of row i of the state; `before`: that of row i - 1. */
+static double kept_of(const struct head *v, size_t t, size_t i, double before)
+{
+    return i < v->decays ? exp(v->log_decay[t * v->gate_stride + i]) : before;
 }
 
 /* P = e^l_t S, and u[dv]; S and P may be one. With the delta rule e[dv] too. */
 static void decay(double *P, double *u, double *e, const double *S, const struct head *v, size_t t)
 {
     const real *key = v->key + t * v->stride, *value = v->value + t * v->stride;
-    double kept = exp(v->log_decay[t * v->gate_stride]), step = v->step[t * v->gate_stride];
-    for (size_t i = 0; i < v->dk * v->dv; i++)
-        P[i] = kept * S[i];
+    double kept = 0, step = v->step[t * v->gate_stride];
+    for (size_t i = 0; i < v->dk; i++) {
+        kept = kept_of(v, t, i, kept);
+        for (size_t c = 0; c < v->dv; c++)
+            P[i * v->dv + c] = kept * S[i * v->dv + c];
+    }
     for (size_t c = 0; c < v->dv; c++)
         e[c] = value[c];
     for (size_t i = 0; v->r->delta && i < v->dk; i++)
@@ -150,14 +162,13 @@ static struct space space_at(double *p, const struct recurrence *r, size_t keys)
 }
 
 /* Row t of one head, its P, u and e in s: adds to d_query and d_key, writes d_value, d_log_decay
- * and d_step. d_out[dv] NULL: its output is not read. */
+ * (each of them) and d_step. d_out[dv] NULL: its output is not read. */
 static void row_reverse(const struct space *s, const struct head *v, real *d_value,
                         real *d_log_decay, real *d_step, const real *d_out, size_t t)
 {
     const double *S = s->states + (t + 1) * v->dk * v->dv; /* behind row t */
     const real *query = v->query + t * v->stride, *key = v->key + t * v->stride;
-    double step = v->step[t * v->gate_stride], kept = exp(v->log_decay[t * v->gate_stride]),
-           along = 0, through = 0;
+    double step = v->step[t * v->gate_stride], kept = 0, along = 0, through = 0;
     for (size_t c = 0; c < v->dv; c++)
         s->d_o[c] = d_out ? d_out[c] : 0, s->g[c] = 0;
     if (d_out)
@@ -171,6 +182,7 @@ static void row_reverse(const struct space *s, const struct head *v, real *d_val
     }
     for (size_t i = 0; i < v->dk; i++) {
         double d_query = 0, d_key = 0;
+        kept = kept_of(v, t, i, kept);
         for (size_t c = 0; c < v->dv; c++) {
             size_t at = i * v->dv + c;
             d_query += S[at] * s->d_o[c];
@@ -184,8 +196,11 @@ static void row_reverse(const struct space *s, const struct head *v, real *d_val
         }
         s->shared.d_query[t * v->dk + i] += v->r->scale * d_query;
         s->shared.d_key[t * v->dk + i] += d_key;
+        if (i + 1 == v->dk || v->decays > 1) {
+            d_log_decay[v->decays > 1 ? i : 0] = (real)through;
+            through = 0;
+        }
     }
-    *d_log_decay = (real)through;
     *d_step = (real)along;
 }
 
@@ -193,7 +208,7 @@ static void row_reverse(const struct space *s, const struct head *v, real *d_val
 static void head_reverse(const struct space *s, const struct head *v, size_t h, real *d_qkv,
                          real *d_gates, const real *d_o, size_t queries, size_t keys)
 {
-    size_t size = v->dk * v->dv, heads = v->gate_stride / 2,
+    size_t size = v->dk * v->dv, heads = (size_t)v->r->heads,
            value = 2 * (size_t)v->r->key_heads * v->dk + h * v->dv;
     for (size_t j = 0; j < size; j++)
         s->states[j] = s->H[j] = 0;
@@ -205,9 +220,10 @@ static void head_reverse(const struct space *s, const struct head *v, size_t h, 
     for (size_t t = keys; t-- > 0;) {
         const real *d_out = t + queries >= keys ? d_o + ((t + queries - keys) * heads + h) * v->dv
                                                 : NULL;
-        real *d_gate = d_gates + t * v->gate_stride + h;
+        real *d_gate = d_gates + t * v->gate_stride;
         decay(s->P, s->u, s->e, s->states + t * size, v, t);
-        row_reverse(s, v, d_qkv + t * v->stride + value, d_gate, d_gate + heads, d_out, t);
+        row_reverse(s, v, d_qkv + t * v->stride + value, d_gate + h * v->decays,
+                    d_gate + heads * v->decays + h, d_out, t);
     }
 }
 
@@ -235,7 +251,7 @@ static void recur_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer
             s.shared.d_query[j] = s.shared.d_key[j] = 0;
         for (size_t h = group * each; h < (group + 1) * each; h++) {
             struct head v = head_at(r, qkv, gates, segment, h, n);
-            head_reverse(&s, &v, h, d_rows, (real *)d_gates->data + segment * n * 2 * heads,
+            head_reverse(&s, &v, h, d_rows, (real *)d_gates->data + segment * n * v.gate_stride,
                          (const real *)d_o->data + segment * (size_t)queries * heads * v.dv,
                          (size_t)queries, n);
         }
@@ -309,10 +325,73 @@ static void gate_reverse(struct kernels *k, struct buffer *d_raw, const struct b
     }
 }
 
+/* l of a channel at x = a + bias, and its derivative by a in *slope. */
+static double channel_decay(double *slope, double x, double rate, const struct gating *v)
+{
+    if (v->floor < 0) {
+        double part = sigmoid(rate * x);
+        *slope = v->floor * rate * part * sigmoid(-rate * x);
+        return v->floor * part;
+    }
+    *slope = -rate * sigmoid(x);
+    return -rate * ((x > 0 ? x : 0) + log1p(exp(-fabs(x))));
+}
+
+static void gate_channels(struct kernels *k, struct buffer *gates, const struct buffer *a,
+                          const struct buffer *b, const struct gating *v, struct rows rows,
+                          int heads, int key_size)
+{
+    size_t h = (size_t)heads, dk = (size_t)key_size,
+           total = (size_t)rows.segments * (size_t)rows.count;
+    const real *raw = a->data, *raw_b = b->data, *rate = v->rate->data,
+               *bias = v->bias ? v->bias->data : NULL;
+    real *out = gates->data;
+    (void)k;
+#pragma omp parallel for
+    for (size_t row = 0; row < total; row++) {
+        const real *in = raw + row * h * dk;
+        real *to = out + row * h * (dk + 1);
+        double slope;
+        for (size_t i = 0; i < h * dk; i++)
+            to[i] = (real)channel_decay(&slope, in[i] + (bias ? (double)bias[i] : 0), rate[i / dk],
+                                        v);
+        for (size_t i = 0; i < h; i++)
+            to[h * dk + i] = (real)(v->write * sigmoid(raw_b[row * h + i]));
+    }
+}
+
+static void gate_channels_reverse(struct kernels *k, struct buffer *d_a, struct buffer *d_b,
+                                  const struct buffer *d_gates, const struct buffer *a,
+                                  const struct buffer *b, const struct gating *v, struct rows rows,
+                                  int heads, int key_size)
+{
+    size_t h = (size_t)heads, dk = (size_t)key_size,
+           total = (size_t)rows.segments * (size_t)rows.count;
+    const real *raw = a->data, *raw_b = b->data, *d = d_gates->data, *rate = v->rate->data,
+               *bias = v->bias ? v->bias->data : NULL;
+    real *out = d_a->data, *out_b = d_b->data;
+    (void)k;
+#pragma omp parallel for
+    for (size_t row = 0; row < total; row++) {
+        const real *in = raw + row * h * dk, *from = d + row * h * (dk + 1);
+        for (size_t i = 0; i < h * dk; i++) {
+            double slope;
+            channel_decay(&slope, in[i] + (bias ? (double)bias[i] : 0), rate[i / dk], v);
+            out[row * h * dk + i] = (real)(slope * from[i]);
+        }
+        for (size_t i = 0; i < h; i++) {
+            double x = raw_b[row * h + i];
+            out_b[row * h + i] = (real)(from[h * dk + i] * v->write * sigmoid(x) * sigmoid(-x));
+        }
+    }
+}
+
 void fill_recurrence(struct kernels *k)
 {
     k->gate = gate;
     k->gate_reverse = gate_reverse;
+    k->gate_channels = gate_channels;
+    k->gate_channels_reverse = gate_channels_reverse;
     k->recur = recur;
     k->recur_reverse = recur_reverse;
     k->recurrence_bytes = recurrence_bytes;

@@ -121,6 +121,17 @@ struct vector_kernels {
     size_t (*recur_reverse_floats)(int key_size, int value_size);
     size_t (*recur_last_floats)(int key_size, int value_size); /* of either direction */
     size_t (*recur_last_carried)(int key_size, int delta, int keys);
+    /* The same by channel of the key: log_decay and d_log_decay are [keys, key_size], and no head
+     * shares its queries and keys: d_query and d_key are [keys, key_size], `stride` apart. */
+    void (*channels)(const struct recurrence_task *task, size_t span);
+    void (*channels_reverse)(const struct recurrence_task *task, size_t span);
+    void (*channels_last)(const struct recurrence_task *task);
+    void (*channels_last_begin)(const struct recurrence_task *task);
+    void (*channels_last_reverse)(const struct recurrence_task *task, size_t span);
+    size_t (*channels_floats)(int key_size, int value_size);
+    size_t (*channels_reverse_floats)(int key_size, int value_size);
+    size_t (*channels_last_floats)(int key_size, int value_size);
+    size_t (*channels_last_carried)(int key_size, int keys);
 
     /* Scans: forward; reverse of the rows [span, span + SCAN_SPAN), the last ones first. floats: of
      * scratch, of either. */
@@ -215,6 +226,15 @@ extern const struct vector_kernels vector_kernels_avx512_bf16;
 #define scan_channels VECTOR_NAME(scan_channels)
 #define scan_channels_reverse VECTOR_NAME(scan_channels_reverse)
 #define scan_channels_floats VECTOR_NAME(scan_channels_floats)
+#define recur_channels_head VECTOR_NAME(recur_channels_head)
+#define recur_channels_head_floats VECTOR_NAME(recur_channels_head_floats)
+#define recur_channels_reverse_span VECTOR_NAME(recur_channels_reverse_span)
+#define recur_channels_reverse_span_floats VECTOR_NAME(recur_channels_reverse_span_floats)
+#define recur_channels_last VECTOR_NAME(recur_channels_last)
+#define recur_channels_last_begin VECTOR_NAME(recur_channels_last_begin)
+#define recur_channels_last_span VECTOR_NAME(recur_channels_last_span)
+#define recur_channels_last_floats VECTOR_NAME(recur_channels_last_floats)
+#define recur_channels_last_carried VECTOR_NAME(recur_channels_last_carried)
 #define norm_row VECTOR_NAME(norm_row)
 #define norm_row_reverse VECTOR_NAME(norm_row_reverse)
 #define activate_span VECTOR_NAME(activate_span)
@@ -255,6 +275,15 @@ size_t recur_last_head_carried(int key_size, int delta, int keys);
 void scan_channels(const struct scan_task *t);
 void scan_channels_reverse(const struct scan_task *t, size_t span);
 size_t scan_channels_floats(size_t size);
+void recur_channels_head(const struct recurrence_task *t, size_t span);
+size_t recur_channels_head_floats(int key_size, int value_size);
+void recur_channels_reverse_span(const struct recurrence_task *t, size_t span);
+size_t recur_channels_reverse_span_floats(int key_size, int value_size);
+void recur_channels_last(const struct recurrence_task *t);
+void recur_channels_last_begin(const struct recurrence_task *t);
+void recur_channels_last_span(const struct recurrence_task *t, size_t span);
+size_t recur_channels_last_floats(int key_size, int value_size);
+size_t recur_channels_last_carried(int key_size, int keys);
 void norm_row(float *y, float *statistics, const float *x, const float *scale, const float *shift,
               enum norm_kind kind, double epsilon, size_t width);
 void norm_row_reverse(float *dx, const float *dy, const float *x, const float *scale,

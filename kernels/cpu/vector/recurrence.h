@@ -175,6 +175,18 @@ INLINE v_float exp_far(v_double low, v_double high)
     return v_fma(e, rest, e);
 }
 
+INLINE int chunk_is_zero(const float *x, size_t ld, int rows, int columns)
+{
+    v_int found = {0};
+    for (int r = 0; r < rows; r++)
+        for (int j = 0; j < columns; j += WIDTH)
+            found |= v_load(x + (size_t)r * ld + j) != 0.0f;
+    for (int i = 0; i < WIDTH; i++)
+        if (found[i])
+            return 0;
+    return 1;
+}
+
 /* Zeros above the diagonal; with `strict`, on it too. */
 INLINE void chunk_clear(float *x, int rows, int strict)
 {
@@ -238,6 +250,59 @@ INLINE float chunk_step(const struct chunk *c, int row)
     return c->task->step[(c->first + (size_t)row) * c->task->gate_stride];
 }
 
+enum { CHUNK_BLOCK = 16 };
+
+/* E += L N with N = step * E, row after row: of `n` rows from `first` on, [n, ld] both. */
+INLINE void chunk_solve(const struct recurrence_task *t, size_t first, int n, size_t ld,
+                        const float *erase, float *error, float *written)
+{
+    int dv = t->value_size;
+    for (int r0 = 0; r0 < n; r0 += CHUNK_BLOCK) {
+        int end = r0 + CHUNK_BLOCK < n ? r0 + CHUNK_BLOCK : n;
+        if (r0)
+            multiply(error + (size_t)r0 * ld, ld, erase + r0 * CHUNK_LD, CHUNK_LD, written, ld,
+                     end - r0, dv, r0, 1, MASK_NONE);
+        for (int r = r0; r < end; r++) {
+            float *to = written + (size_t)r * ld,
+                  step = t->step[(first + (size_t)r) * t->gate_stride];
+            for (int j = 0; j < dv; j += WIDTH)
+                v_store(to + j, step * v_load(error + (size_t)r * ld + j));
+            for (int i = r + 1; i < end; i++) {
+                float *left = error + (size_t)i * ld;
+                v_float factor = v_all(erase[i * CHUNK_LD + r]);
+                for (int j = 0; j < dv; j += WIDTH)
+                    v_store(left + j, v_fma(factor, v_load(to + j), v_load(left + j)));
+            }
+        }
+    }
+}
+
+/* Its reverse: d, dN at first and then dE, += L^T scaled with scaled = step * dE, from the last row
+ * on. */
+INLINE void chunk_solve_reverse(const struct recurrence_task *t, size_t first, int n, size_t ld,
+                                const float *erase, float *d, float *scaled)
+{
+    int dv = t->value_size;
+    for (int r0 = (n - 1) / CHUNK_BLOCK * CHUNK_BLOCK; r0 >= 0; r0 -= CHUNK_BLOCK) {
+        int end = r0 + CHUNK_BLOCK < n ? r0 + CHUNK_BLOCK : n;
+        if (end < n)
+            multiply_transposed(d + (size_t)r0 * ld, ld, erase + end * CHUNK_LD + r0, CHUNK_LD,
+                                scaled + (size_t)end * ld, ld, end - r0, dv, n - end, 1, MASK_NONE);
+        for (int r = end; r-- > r0;) {
+            float *from = scaled + (size_t)r * ld,
+                  step = t->step[(first + (size_t)r) * t->gate_stride];
+            for (int j = 0; j < dv; j += WIDTH)
+                v_store(from + j, step * v_load(d + (size_t)r * ld + j));
+            for (int i = r0; i < r; i++) {
+                float *to = d + (size_t)i * ld;
+                v_float factor = v_all(erase[r * CHUNK_LD + i]);
+                for (int j = 0; j < dv; j += WIDTH)
+                    v_store(to + j, v_fma(factor, v_load(from + j), v_load(to + j)));
+            }
+        }
+    }
+}
+
 /* N[CHUNK, value_ld] = step * V */
 INLINE void chunk_write(const struct chunk *c, float *written)
 {
@@ -250,7 +315,6 @@ INLINE void chunk_write(const struct chunk *c, float *written)
 INLINE void chunk_correct(const struct chunk *c, const float *state, float *erase, float *error,
                           float *written)
 {
-    enum { BLOCK = 16 };
     const struct recurrence_task *t = c->task;
     size_t ld = c->value_ld;
     int n = c->rows, dv = t->value_size;
@@ -262,23 +326,7 @@ INLINE void chunk_correct(const struct chunk *c, const float *state, float *eras
         for (int j = 0; j < dv; j++)
             to[j] = value[j] - c->before[r] * to[j];
     }
-    for (int r0 = 0; r0 < n; r0 += BLOCK) {
-        int end = r0 + BLOCK < n ? r0 + BLOCK : n;
-        if (r0)
-            multiply(error + (size_t)r0 * ld, ld, erase + r0 * CHUNK_LD, CHUNK_LD, written, ld,
-                     end - r0, dv, r0, 1, MASK_NONE);
-        for (int r = r0; r < end; r++) {
-            float *to = written + (size_t)r * ld, step = chunk_step(c, r);
-            for (int j = 0; j < dv; j += WIDTH)
-                v_store(to + j, step * v_load(error + (size_t)r * ld + j));
-            for (int i = r + 1; i < end; i++) {
-                float *left = error + (size_t)i * ld;
-                v_float factor = v_all(erase[i * CHUNK_LD + r]);
-                for (int j = 0; j < dv; j += WIDTH)
-                    v_store(left + j, v_fma(factor, v_load(to + j), v_load(left + j)));
-            }
-        }
-    }
+    chunk_solve(t, c->first, n, ld, erase, error, written);
 }
 
 /* The state [key_size, value_ld] after the chunk. */
@@ -296,6 +344,34 @@ INLINE void chunk_advance(const struct chunk *c, float *state, const float *writ
             v_store(state + (size_t)r * ld + j, end * v_load(state + (size_t)r * ld + j));
     multiply_transposed(state, ld, c->key, c->ld, c->faded, ld, t->key_size, t->value_size, c->rows,
                         1, MASK_NONE);
+}
+
+/* Sums of x y. */
+__attribute__((unused)) static double dot_mixed(const double *x, const float *y, size_t count)
+{
+    v_double low = {0}, high = {0};
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH) {
+        v_float some = v_load(y + i);
+        low = v_fma_double(v_load_double(x + i), v_low(some), low);
+        high = v_fma_double(v_load_double(x + i + WIDTH / 2), v_high(some), high);
+    }
+    double sum = v_sum_double(low + high);
+    for (; i < count; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+__attribute__((unused)) static double dot_doubles(const double *x, const double *y, size_t count)
+{
+    v_double low = {0};
+    size_t i = 0;
+    for (; i + WIDTH / 2 <= count; i += WIDTH / 2)
+        low = v_fma_double(v_load_double(x + i), v_load_double(y + i), low);
+    double sum = v_sum_double(low);
+    for (; i < count; i++)
+        sum += x[i] * y[i];
+    return sum;
 }
 
 /* The kept state after row `row`, the last of its span. */

@@ -9,34 +9,6 @@
  * after the rows behind it, so only that factor changes. */
 #include "kernels/cpu/vector/recurrence.h"
 
-/* Sum of x y. */
-static double dot_mixed(const double *x, const float *y, size_t count)
-{
-    v_double low = {0}, high = {0};
-    size_t i = 0;
-    for (; i + WIDTH <= count; i += WIDTH) {
-        v_float some = v_load(y + i);
-        low = v_fma_double(v_load_double(x + i), v_low(some), low);
-        high = v_fma_double(v_load_double(x + i + WIDTH / 2), v_high(some), high);
-    }
-    double sum = v_sum_double(low + high);
-    for (; i < count; i++)
-        sum += x[i] * y[i];
-    return sum;
-}
-
-static double dot_doubles(const double *x, const double *y, size_t count)
-{
-    v_double low = {0};
-    size_t i = 0;
-    for (; i + WIDTH / 2 <= count; i += WIDTH / 2)
-        low = v_fma_double(v_load_double(x + i), v_load_double(y + i), low);
-    double sum = v_sum_double(low);
-    for (; i < count; i++)
-        sum += x[i] * y[i];
-    return sum;
-}
-
 /* One row of the way down. */
 struct step {
     const struct recurrence_task *t;

@@ -68,33 +68,6 @@ static void no_gradients(const struct reverse *v, size_t span)
     }
 }
 
-/* dE from dN in place. */
-static void correct_reverse(const struct reverse *v, const struct piece *p)
-{
-    enum { BLOCK = 16 };
-    const struct chunk *c = &v->chunk;
-    size_t ld = c->value_ld;
-    int n = c->rows, dv = c->task->value_size;
-    float *d = v->d_written, *scaled = c->faded; /* dE, step * dE */
-    for (int r0 = (n - 1) / BLOCK * BLOCK; r0 >= 0; r0 -= BLOCK) {
-        int end = r0 + BLOCK < n ? r0 + BLOCK : n;
-        if (end < n)
-            multiply_transposed(d + (size_t)r0 * ld, ld, p->erase + end * CHUNK_LD + r0, CHUNK_LD,
-                                scaled + (size_t)end * ld, ld, end - r0, dv, n - end, 1, MASK_NONE);
-        for (int r = end; r-- > r0;) {
-            float *from = scaled + (size_t)r * ld, step = chunk_step(c, r);
-            for (int j = 0; j < dv; j += WIDTH)
-                v_store(from + j, step * v_load(d + (size_t)r * ld + j));
-            for (int i = r0; i < r; i++) {
-                float *to = d + (size_t)i * ld;
-                v_float factor = v_all(p->erase[r * CHUNK_LD + i]);
-                for (int j = 0; j < dv; j += WIDTH)
-                    v_store(to + j, v_fma(factor, v_load(from + j), v_load(to + j)));
-            }
-        }
-    }
-}
-
 /* dN, and of it the gradients of values and steps; then d_written is -step * dN. */
 static void write_reverse(const struct reverse *v, const struct piece *p, int read, int passed)
 {
@@ -112,7 +85,7 @@ static void write_reverse(const struct reverse *v, const struct piece *p, int re
     if (read)
         multiply_transposed(d, ld, c->score, CHUNK_LD, v->d_read, ld, n, dv, n, 1, MASK_LEFT_T);
     if (t->delta)
-        correct_reverse(v, p);
+        chunk_solve_reverse(t, c->first, n, ld, p->erase, d, c->faded);
     for (int r = 0; r < n; r++) {
         size_t row = c->first + (size_t)r;
         const float *d_o = row < before ? NULL : t->d_o + (row - before) * t->o_stride,
@@ -177,18 +150,6 @@ static void decay_reverse(const struct reverse *v, double through)
         t->d_log_decay[(c->first + (size_t)r) * t->gate_stride] =
             (float)(NEAR * (v_sum_double(low + high) + from[r] + until + through));
     }
-}
-
-static int is_zero(const float *x, size_t ld, int rows, int columns)
-{
-    v_int found = {0};
-    for (int r = 0; r < rows; r++)
-        for (int j = 0; j < columns; j += WIDTH)
-            found |= v_load(x + (size_t)r * ld + j) != 0.0f;
-    for (int i = 0; i < WIDTH; i++)
-        if (found[i])
-            return 0;
-    return 1;
 }
 
 /* H before the chunk; scales X of either kind. */
@@ -261,7 +222,7 @@ static void chunk_reverse(struct reverse *v, const struct piece *p, size_t span)
     size_t ld = c->ld, size = (size_t)t->key_size * sizeof(float);
     int n = c->rows, dk = t->key_size, dv = t->value_size,
         read = c->first + (size_t)n > (size_t)(t->keys - t->queries),
-        passed = !is_zero(v->adjoint, c->value_ld, dk, dv);
+        passed = !chunk_is_zero(v->adjoint, c->value_ld, dk, dv);
     double through;
     if (!read && !passed) {
         no_gradients(v, span);

@@ -50,6 +50,20 @@ class Tanh(torch.autograd.Function):
         return d / x.cosh()**2
 
 
+class Sigmoid(torch.autograd.Function):
+    """The logistic function; its slope without what 1 - y loses."""
+
+    @staticmethod
+    def forward(context, x):
+        context.save_for_backward(x)
+        return x.sigmoid()
+
+    @staticmethod
+    def backward(context, d):
+        x, = context.saved_tensors
+        return d * x.sigmoid() * (-x).sigmoid()
+
+
 ACTIVATIONS = [  # in the order of enum activation in kernels/ops.h
     torch.nn.functional.gelu,
     lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
@@ -150,18 +164,20 @@ def recurrence(c):
     qkv = segment_values(S, (T, 2 * G * dk + H * dv), 1, 1)
     if c["delta"]:
         qkv[..., G * dk:2 * G * dk] /= 8 * math.ceil(math.sqrt(dk) / 8)
-    gates = segment_values(S, (T, 2, H), 2, 1)
-    gates = torch.stack([(gates[:, :, 0] - 2) * (c["decay"] / 2), (gates[:, :, 1] + 2) / 4], 2)
+    D = dk if c["by_channel"] else 1
+    gates = segment_values(S, (T, H * (D + 1)), 2, 1)
+    gates = torch.cat([(gates[..., :H * D] - 2) * (c["decay"] / 2), (gates[..., H * D:] + 2) / 4], 2)
     d_o, skip = segment_values(S, (c["queries"], H, dv), 3, 1), values((H,), 5, 1)
     state = torch.zeros(S, H, dk, dv, dtype=torch.float64)
     qkv.requires_grad_(), gates.requires_grad_()
     q, k, v = qkv.split([G * dk, G * dk, H * dv], -1)
     q, k = (x.reshape(S, T, G, dk).repeat_interleave(H // G, 2) for x in (q, k))
     v, rows = v.reshape(S, T, H, dv), []
+    decay, step = gates[..., :H * D].reshape(S, T, H, D), gates[..., H * D:]
     for t in range(T):
-        state = gates[:, t, 0].exp()[..., None, None] * state
+        state = decay[:, t].exp()[..., None] * state
         written = v[:, t] - (torch.einsum("shkv,shk->shv", state, k[:, t]) if c["delta"] else 0)
-        state = state + torch.einsum("shk,shv,sh->shkv", k[:, t], written, gates[:, t, 1])
+        state = state + torch.einsum("shk,shv,sh->shkv", k[:, t], written, step[:, t])
         rows.append(c["scale"] * torch.einsum("shkv,shk->shv", state, q[:, t]) + skip[:, None] * v[:, t])
     o = torch.stack(rows, 1)[:, T - c["queries"]:]
     o.backward(d_o)
@@ -194,6 +210,17 @@ def scan(c):
     o = torch.stack(rows, 1)[:, T - c["queries"]:]
     o.backward(segment_values(S, (c["queries"], I), 4, 1))
     return {"o": o, "d_x": x.grad, "d_steps": steps.grad, "d_bc": bc.grad}
+
+
+def channel_gating(c):
+    S, R, H, d = c["segments"], c["rows"], c["heads"], c["key_size"]
+    a, b = segment_values(S, (R, H * d), 1, c["size"]).requires_grad_(), segment_values(S, (R, H), 5, c["size"]).requires_grad_()
+    rate, bias = (values((H,), 3, 1) + 2.5).repeat_interleave(d), values((H * d,), 4, 1)
+    x = a + (bias if c["bias"] else 0)
+    decay = c["floor"] * Sigmoid.apply(rate * x) if c["floor"] < 0 else -rate * torch.nn.functional.softplus(x, threshold=1e9)
+    gates = torch.cat([decay, c["write"] * Sigmoid.apply(b)], 2)
+    gates.backward(segment_values(S, (R, H * (d + 1)), 2, 1))
+    return {"gate_channels": gates, "d_a": a.grad, "d_b": b.grad}
 
 
 def rotate(x, cosine, sine, pairing):
@@ -330,11 +357,16 @@ def main():
     for delta in (0, 1):
         for queries, states, decay, scale, heads, key_heads in ((9, 1, 0.5, 1, 2, 2), (3, 1, 2, 0.5, 4, 2), (1, 0, 0.1, 2, 3, 1)):
             cases.append((recurrence, dict(segments=2, keys=9, queries=queries, heads=heads, key_heads=key_heads, key_size=3, value_size=4, delta=delta, states=states,
-                                           decay=decay, scale=scale)))
+                                           decay=decay, scale=scale, by_channel=0)))
+        for queries, states, decay in ((9, 1, 0.5), (1, 0, 2)):
+            cases.append((recurrence, dict(segments=2, keys=9, queries=queries, heads=2, key_heads=2, key_size=3, value_size=4, delta=delta, states=states,
+                                           decay=decay, scale=0.5, by_channel=1)))
     for bias, low, high, most in ((0, 0, math.inf, 0), (1, 0.5, 2, 0), (1, 0, math.inf, 2)):
         cases.append((gating, dict(segments=2, rows=3, heads=5, bias=bias, low=low, high=high, write=most, size=2)))
     for selective, queries, decay, time in ((1, 9, 0.5, -1), (1, 1, 2, 0), (0, 4, 0.3, 1)):
         cases.append((scan, dict(segments=2, keys=9, queries=queries, channels=3, size=2, selective=selective, decay=decay, time=time)))
+    for bias, most, floor in ((0, 1, 0), (1, 2, -5)):
+        cases.append((channel_gating, dict(segments=2, rows=3, heads=2, key_size=3, bias=bias, write=most, floor=floor, size=2)))
     plain = dict(segments=1, heads=2, kv_heads=2, head_size=5, positions=9, keys=9, queries=9, window=0, bias=0, multiplier=0, key_bias=0, soft_cap=0, size=1, keep=0)
     for change in (
         {},
