@@ -21,7 +21,7 @@ struct row {
     enum sharing sharing; /* by layers */
 };
 
-enum { ROWS_MOST = 96 };
+enum { ROWS_MOST = 112 };
 
 #define ENGINE(member) offsetof(struct engine, member)
 #define LAYER(member) offsetof(struct layer, member)
@@ -48,7 +48,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
            gated = 0; /* most elements of any MLP; of any that needs two in reverse */
     size_t slots = 0, slots_size = 0, scaled = 0, logits = 0, weights = 0,
            apart = 0; /* of experts */
-    size_t z_size = 0, recurring = 0, mixed = 0, gates = 0, steps = 0, borders = 0,
+    size_t z_size = 0, recurring = 0, mixed = 0, gates = 0, steps = 0, decays = 0, borders = 0,
            key_statistics = 0, factors = 0, own_factors = 0, low_steps = 0, factor_norms = 0,
            step_norms = 0; /* of recurrences */
     size_t rows_at_once = narrow ? inputs : outputs; /* the most of any */
@@ -112,6 +112,9 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         most(&borders, slices * border * width_read);
         most(&gates, rows_read * (size_t)block_steps_width(b));
         most(&steps, block_scans(b) ? 0 : span * 2 * (size_t)r->heads);
+        most(&decays, r->by_channel ? span * (size_t)(r->heads * r->key_size) : 0);
+        most(&low, span * r->decay_down.weight.rows);
+        most(&low, here * r->gate_down.weight.rows);
         most(&factors, rows_read * (size_t)block_factors_width(b));
         most(&own_factors, span * (size_t)block_factors_width(b));
         most(&low_steps, span * r->scan.low.weight.rows);
@@ -152,6 +155,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(gates), ROLE_RESIDUAL, gates, 1, OWN},
         {ENGINE(d_gates), ROLE_RESIDUAL, reverse ? gates : 0, 1, OWN},
         {ENGINE(d_steps), ROLE_RESIDUAL, reverse ? steps : 0, 1, OWN},
+        {ENGINE(d_decays), ROLE_RESIDUAL, reverse ? decays : 0, 1, OWN},
         {ENGINE(key_statistics), ROLE_STATISTIC, key_statistics, 1, OWN},
         {ENGINE(factors), ROLE_ACTIVATION, factors, 1, OWN},
         {ENGINE(d_factors), ROLE_ACTIVATION, reverse ? factors : 0, 1, OWN},
@@ -283,7 +287,9 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(recurrence_z), ROLE_ACTIVATION, mixing, made, KEPT},
         {LAYER(raw_recurred), ROLE_ACTIVATION, recurred, made, KEPT},
         {LAYER(steps), ROLE_RESIDUAL, block_scans(b) ? 0 : stepping,
-         (size_t)(r->heads * (r->write > 0 ? 2 : 1)), KEPT},
+         (size_t)(r->heads * (r->write > 0 && !r->by_channel ? 2 : 1)), KEPT},
+        {LAYER(decays), ROLE_RESIDUAL, r->by_channel ? stepping : 0,
+         (size_t)(r->heads * r->key_size), KEPT},
         {LAYER(z), ROLE_ACTIVATION, gated, o_width, KEPT},
         {LAYER(raw_o), ROLE_ACTIVATION, gated, o_width, KEPT},
         {LAYER(o_statistics), ROLE_STATISTIC, o_norms, 2 * (size_t)r->groups, KEPT},

@@ -25,7 +25,6 @@ static const struct refusal refusals[] = {
     {"afmoe", ATTENTION_GATED},
     {"albert", ENCODER},
     {"axk2", ATTENTION_GATED},
-    {"bailing_hybrid", LINEAR},
     {"bart", BESIDE},
     {"beam", ATTENTION_GATED},
     {"bert", ENCODER},
@@ -66,7 +65,6 @@ static const struct refusal refusals[] = {
     {"inkling_text", SHORT},
     {"internlm", UNSTATED},
     {"jetmoe", "experts compute its queries"},
-    {"kimi_linear", LINEAR},
     {"kolibri1",
      "its experts are chosen by corrected logits and weighted by the sigmoid of uncorrected ones"},
     {"laguna", ATTENTION_GATED},
@@ -166,9 +164,9 @@ static void tell_positions(char *out, size_t size, const struct layout *o)
     if (o->rope.theta || o->rotary_dim)
         add(out, size, "rotary");
     if (o->rotary_dim || (o->rope.theta && o->rope.pairing == PAIRING_INTERLEAVED) ||
-        (o->latent && o->latent->pairs != PAIRS_HALVES))
+        (o->latent && o->rope.theta && o->latent->pairs != PAIRS_HALVES))
         add(out, size, "interleaved");
-    if (o->rotary_dim || o->latent || (o->rope.theta && !o->rope.whole_heads))
+    if (o->rotary_dim || (o->rope.theta && (o->latent || !o->rope.whole_heads)))
         add(out, size, "part of a head");
     if (o->rope.backwards)
         add(out, size, "backwards");

@@ -18,13 +18,11 @@
 static const struct family *const families[] = {&family_reach,   &family_bloom,  &family_mpt,
                                                 &family_opt,     &family_falcon, &family_megatron,
                                                 &family_fairseq, &family_litgpt, &family_zamba2};
-static const struct family *const tables[] = {families_llama_like,  families_mixtures,
-                                              families_gemma4,      families_latents,
-                                              families_gpt_like,    families_beside_images,
-                                              families_llama4,      families_convolutions,
-                                              families_recurrences, families_scans,
-                                              families_gemma3n,     families_nemotron_h,
-                                              families_lightning,   families_trained};
+static const struct family *const tables[] = {
+    families_llama_like,  families_mixtures,      families_gemma4,  families_latents,
+    families_gpt_like,    families_beside_images, families_llama4,  families_convolutions,
+    families_recurrences, families_scans,         families_gemma3n, families_nemotron_h,
+    families_lightning,   families_kimi_linear,   families_trained};
 
 const struct family *family_at(int i)
 {

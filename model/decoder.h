@@ -134,26 +134,31 @@ struct scan_view {
 };
 
 /* A recurrence (kernels/ops.h, recur) of y = n1(x): queries, keys and values, in this order, are
- * activation(convolution(in y)); its gates are of `steps` y, z = gate y gates its output, and
- * out projects it. If its decays are `fixed` (Qin et al. 2024, "lightning attention"), log decays
- * are -rate, and steps 1: gates of a = 0 with low and high 1, and `steps` is absent. A scan instead
- * has one head, values alone, of a channel each, key_size states for each, no `steps`, and its
- * rates for each state, [key_size, value_size]. */
+ * activation(convolution(in y)); its gates are of `steps` y, by channel also of a = decay y, z =
+ * gate y gates its output, and out projects it. What `decay` and `gate` read is y, or decay_down y
+ * and gate_down y, of few numbers. If its decays are `fixed` (Qin et al. 2024, "lightning
+ * attention"), log decays are -rate, and steps 1: gates of a = 0 with low and high 1, and `steps`
+ * is absent. A scan instead has one head, values alone, of a channel each, key_size states for
+ * each, no `steps`, and its rates for each state, [key_size, value_size]. */
 struct recurrence_view {
     int heads, key_heads, key_size, value_size;
     struct scan_view scan;
     int delta; /* 1: the delta rule */
     int fixed; /* 1: so are its decays */
+    int by_channel; /* 1: log decays by channel of the key */
     double scale; /* of queries */
     int reach; /* of the convolution; 1 if there is none */
     struct linear in[3]; /* of queries, keys, values */
     struct linear gate, out;
     view taps[3], bias[3]; /* theirs; data NULL: no convolution */
     enum activation activation, gate_activation; /* the latter of z */
+    struct linear decay; /* by channel: [heads key_size, hidden or fewer] */
+    struct linear decay_down, gate_down; /* [fewer, hidden]; weight.data NULL: none */
     struct norm_view key_norm; /* [key_size], of each query and key; or none */
-    struct linear steps[2]; /* [heads, hidden] of a, and of b if gates have it */
-    view rate, step_bias, skip; /* [heads], of a scan [value_size]; the last two may be absent */
-    double low, high, write; /* struct gating */
+    struct linear steps[2]; /* [heads, hidden] of a, and of b if gates have it; by channel of b */
+    view rate, step_bias, skip; /* [heads], of a scan [value_size], by channel step_bias is [heads
+                                   key_size]; the last two may be absent */
+    double low, high, write, floor; /* struct gating */
     enum gated_norm gated;
     struct norm_view norm; /* of `groups` slices of a row, each with weights of its own or, if they
                               are [value_size], all with these */
@@ -212,7 +217,7 @@ struct block {
     struct linear output; /* of attention or a convolution */
     struct linear output_gate; /* z = output_gate y gates attention's output with sigma(z);
                                   weight.data NULL: not gated */
-    struct latent latent; /* in all blocks or none */
+    struct latent latent; /* in all blocks that attend, or none */
     double
         clip; /* queries, keys, values are clamped to +-clip after norms, before rotation; 0: not */
     view sinks; /* [heads]: another score per head, with value zero; data NULL: none */
@@ -467,10 +472,15 @@ static inline int block_gate_width(const struct block *b)
 {
     return b->mixer.recurrence.heads * b->mixer.recurrence.value_size;
 }
+/* Log decays of a head of its recurrence in a row. */
+static inline int block_decays(const struct block *b)
+{
+    return b->mixer.recurrence.by_channel ? b->mixer.recurrence.key_size : 1;
+}
 static inline int block_steps_width(const struct block *b)
 {
     const struct recurrence_view *r = &b->mixer.recurrence;
-    return block_scans(b) ? r->value_size : 2 * r->heads;
+    return block_scans(b) ? r->value_size : r->heads * (block_decays(b) + 1);
 }
 static inline int block_factors_width(const struct block *b)
 {

@@ -44,6 +44,7 @@ struct block_weights {
     struct weight *taps, *taps_bias;
     struct linear_weights recurrence_in, recurrence_steps, recurrence_gate, recurrence_out;
     struct linear_weights scan_low, scan_steps, scan_factors;
+    struct linear_weights recurrence_decay, recurrence_decay_down, recurrence_gate_down;
     struct weight *recurrence_taps, *recurrence_taps_bias, *rate, *step_bias, *skip;
     struct norm_weights recurrence_norm, recurrence_key_norm, scan_step_norm, scan_factor_norm;
     struct linear_weights latent_down, latent_up, latent_shared, latent_query_down;
@@ -119,6 +120,7 @@ struct layer {
      * statistics of the output's norm; states as `recur` keeps them, unless it reads one row */
     struct buffer *convolved, *recurred, *recurrence_z, *raw_recurred;
     struct buffer *steps; /* [B keys, H], or with b [B keys, 2 H] */
+    struct buffer *decays; /* by channel: a [B keys, H dk]; b is in `steps` */
     struct buffer *o_statistics; /* [B queries, groups, 2] */
     struct buffer *states;
     /* with latents, which make q (if by a latent) and kv again in reverse: before their norms, and
@@ -218,7 +220,7 @@ struct engine {
     struct buffer *dz; /* with output gates: [B queries, widest z] */
     /* with recurrences: what they read, and a temporary as wide; gates and their gradients, and
      * those of a and b; statistics of their norm of keys */
-    struct buffer *qkv, *mixed, *gates, *d_gates, *d_steps, *key_statistics;
+    struct buffer *qkv, *mixed, *gates, *d_gates, *d_steps, *d_decays, *key_statistics;
     /* of scans, whose gates are their steps: B and C, and their gradients; what steps are made of;
      * both before their norms, and the norms' statistics */
     struct buffer *factors, *d_factors, *low_steps, *raw_factors, *raw_low_steps,
@@ -670,8 +672,9 @@ struct buffer *reverse_rest(struct engine *g, int l, struct buffer *dx, struct b
                             int batch, struct error *e) MUST_USE;
 /* g->t = gradient of s->recurred, from that of the mixer's output. */
 void reverse_recurrence_out(struct engine *g, int l, const struct buffer *dy, int batch);
-/* g->y += the reverse of z = w y, from g->dz. */
-void reverse_output_gate(struct engine *g, int l, const struct weight *w, int batch);
+/* g->y += the reverse of z = w y, or with `down` w (down y), from g->dz. Overwrites g->low. */
+void reverse_output_gate(struct engine *g, int l, const struct weight *w, const struct weight *down,
+                         int batch);
 /* The reverse of a block's input x[l], which a mixer reads through a norm, and whose rows of the
  * last queries continue in the residual stream: from g->y and *dy into *dx. If these are all of its
  * rows the two are swapped, and one pass adds. */

@@ -30,7 +30,8 @@ extern const struct family family_reach, family_bloom, family_mpt, family_opt, f
 extern const struct family families_llama_like[], families_mixtures[], families_latents[],
     families_gpt_like[], families_beside_images[], families_llama4[], families_gemma4[],
     families_convolutions[], families_recurrences[], families_scans[], families_gemma3n[],
-    families_nemotron_h[], families_lightning[], families_trained[]; /* to a name that is NULL */
+    families_nemotron_h[], families_lightning[], families_kimi_linear[],
+    families_trained[]; /* to a name that is NULL */
 
 /* All families, counted from 0; NULL after the last. */
 const struct family *family_at(int i);
@@ -98,6 +99,9 @@ int family_stacked(view *out, const struct decoder *d, struct stack stack, size_
                    struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(6, 7);
 int family_vector(view *out, const struct decoder *d, size_t size, struct error *e,
                   const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
+/* The same of numbers by head, [heads] or [1, 1, heads, 1]. */
+int family_head_vector(view *out, const struct decoder *d, size_t heads, struct error *e,
+                       const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
 /* The taps of a convolution of each channel by itself, [channels, 1, reach] or, in GGUF files,
  * [channels, reach], as a vector. */
 int family_taps(view *out, const struct decoder *d, size_t channels, size_t reach, struct error *e,

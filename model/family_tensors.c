@@ -173,6 +173,26 @@ int family_vector(view *out, const struct decoder *d, size_t size, struct error 
     return vector_named(out, d, size, name, e);
 }
 
+int family_head_vector(view *out, const struct decoder *d, size_t heads, struct error *e,
+                       const char *format, ...)
+{
+    FORMAT_NAME(name, format);
+    const struct tensor *stored = tensors_find(d->tensors, name);
+    if (!stored || stored->rank != 4)
+        return vector_named(out, d, heads, name, e);
+    const struct tensor *t = find_shaped(d, name, (size_t[]){1, 1, heads, 1}, 4, e);
+    if (!t)
+        return -1;
+    *out = (view){.data = t->data,
+                  .type = t->type,
+                  .groups = 1,
+                  .rows = heads,
+                  .columns = 1,
+                  .row_stride = t->stride[2],
+                  .column_stride = 1};
+    return 0;
+}
+
 int family_taps(view *out, const struct decoder *d, size_t channels, size_t reach, struct error *e,
                 const char *format, ...)
 {

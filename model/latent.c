@@ -33,12 +33,18 @@ size_t latent_own_width(const struct block *b)
 
 int latent_has(const struct decoder *d)
 {
-    return latent_rank(&d->blocks[0]) > 0;
+    for (int l = 0; l < d->layers; l++)
+        if (latent_rank(&d->blocks[l]))
+            return 1;
+    return 0;
 }
 
 int latent_has_query(const struct decoder *d)
 {
-    return latent_query_rank(&d->blocks[0]) > 0;
+    for (int l = 0; l < d->layers; l++)
+        if (latent_query_rank(&d->blocks[l]))
+            return 1;
+    return 0;
 }
 
 /* g->latent = the norm of a latent of `rank` numbers. */

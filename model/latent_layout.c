@@ -94,7 +94,7 @@ static int read_norm(struct norm_view *out, const struct decoder *d, int width, 
                      const char *name, struct error *e)
 {
     const struct norm_form form = {NORM_RMS, EPSILON_OF_LATENTS, (size_t)width, "weight", NULL};
-    return family_norm_named(out, d, form, e, "%s.self_attn.%s", stem, name);
+    return family_norm_named(out, d, form, e, "%s.%s", stem, name);
 }
 
 /* Rows first .. first + count - 1 of a linear map. */
@@ -114,21 +114,19 @@ int latent_read(struct block *b, const struct decoder *d, const struct latent_si
            turned = (size_t)s->turned, query_rank = (size_t)s->query_rank,
            q_width = (size_t)block_q_width(d, b);
     struct linear both; /* the latent, then the shared part of keys */
-    if (family_linear(&both, d, rank + turned, hidden, biased, e, "%s.self_attn.kv_a_proj_with_mqa",
-                      stem) ||
+    if (family_linear(&both, d, rank + turned, hidden, biased, e, "%s.kv_a_proj_with_mqa", stem) ||
         read_norm(&latent->norm, d, s->rank, stem, "kv_a_layernorm", e) ||
         family_linear(&latent->up, d, heads * (size_t)(s->own + s->value), rank, 0, e,
-                      "%s.self_attn.kv_b_proj", stem))
+                      "%s.kv_b_proj", stem))
         return -1;
     latent->down = rows_of(&both, 0, rank);
     latent->shared = rows_of(&both, rank, turned);
     if (!query_rank)
-        return family_linear(&b->query, d, q_width, hidden, 0, e, "%s.self_attn.q_proj", stem);
-    return family_linear(&latent->query_down, d, query_rank, hidden, biased, e,
-                         "%s.self_attn.q_a_proj", stem) ||
+        return family_linear(&b->query, d, q_width, hidden, 0, e, "%s.q_proj", stem);
+    return family_linear(&latent->query_down, d, query_rank, hidden, biased, e, "%s.q_a_proj",
+                         stem) ||
                    read_norm(&latent->query_norm, d, s->query_rank, stem, "q_a_layernorm", e) ||
-                   family_linear(&b->query, d, q_width, query_rank, 0, e, "%s.self_attn.q_b_proj",
-                                 stem)
+                   family_linear(&b->query, d, q_width, query_rank, 0, e, "%s.q_b_proj", stem)
                ? -1
                : 0;
 }

@@ -257,6 +257,17 @@ static int read_query(struct block *b, const struct reading *r, size_t rows)
     return 0;
 }
 
+/* A row of the matrix for each number of a head's output. */
+static int read_head_gate(struct block *b, const struct reading *r)
+{
+    struct linear gate;
+    if (read_linear(&gate, r, (size_t)r->d->heads, (size_t)r->d->hidden, 0,
+                    r->layout->names.head_gate))
+        return -1;
+    b->output_gate.weight = view_repeated(gate.weight, (size_t)block_value_size(r->d, b));
+    return 0;
+}
+
 static int read_attention(struct block *b, const struct reading *r)
 {
     const struct names *names = &r->layout->names;
@@ -265,8 +276,9 @@ static int read_attention(struct block *b, const struct reading *r)
            kv_size = (size_t)block_key_width(d, b);
     struct linear *const parts[3] = {&b->query, &b->key, &b->value};
     if (r->layout->latent) {
-        char stem[128];
-        snprintf(stem, sizeof stem, "%s%s.%d", r->prefix, names->layers, r->block);
+        char stem[160];
+        snprintf(stem, sizeof stem, "%s%s.%d.%s", r->prefix, names->layers, r->block,
+                 r->layout->latent_stem ? r->layout->latent_stem : "self_attn");
         if (latent_read(b, d, &r->latent, r->qkv_bias, stem, r->e))
             return -1;
     } else if (names->fused) {
@@ -301,8 +313,11 @@ static int read_attention(struct block *b, const struct reading *r)
     if (sinks && family_vector(&b->sinks, d, (size_t)d->heads, r->e, "%s%s.%d.%s", r->prefix,
                                names->layers, r->block, sinks))
         return -1;
-    return read_linear(&b->output, r, width, (size_t)block_o_width(d, b), r->output_bias,
-                       names->output);
+    return (names->head_gate && read_head_gate(b, r)) ||
+                   read_linear(&b->output, r, width, (size_t)block_o_width(d, b), r->output_bias,
+                               names->output)
+               ? -1
+               : 0;
 }
 
 static int read_mixer(struct block *b, const struct reading *r)
@@ -323,6 +338,8 @@ static int read_mlp(struct block *b, const struct reading *r)
     const struct names *names = &r->layout->names;
     size_t width = (size_t)r->d->hidden,
            inner = (size_t)(b->mlp ? b->mlp : r->d->mlp) * (r->wide_sharers && b->source ? 2 : 1);
+    int other = names->other_down && family_has(r->d, "%s%s.%d.%s.weight", r->prefix, names->layers,
+                                                r->block, names->other_down);
     b->activation = r->activation;
     if (!names->down && !r->layout->experts)
         return 0;
@@ -346,10 +363,13 @@ static int read_mlp(struct block *b, const struct reading *r)
         if (both.bias.data)
             b->gate.bias = view_rows(both.bias, 0, inner),
             b->up.bias = view_rows(both.bias, inner, inner);
-    } else if ((names->gate && read_linear(&b->gate, r, inner, width, r->mlp_bias, names->gate)) ||
-               read_linear(&b->up, r, inner, width, r->mlp_bias, names->up))
+    } else if ((names->gate && read_linear(&b->gate, r, inner, width, r->mlp_bias,
+                                           other ? names->other_gate : names->gate)) ||
+               read_linear(&b->up, r, inner, width, r->mlp_bias,
+                           other ? names->other_up : names->up))
         return -1;
-    return read_linear(&b->down, r, width, inner, r->mlp_bias, names->down);
+    return read_linear(&b->down, r, width, inner, r->mlp_bias,
+                       other ? names->other_down : names->down);
 }
 
 static int read_block(struct block *b, const struct reading *r)

@@ -46,9 +46,12 @@ struct names {
     const char *query, *key, *value; /* or all three in one */
     const char *fused;
     const char *query_norm, *key_norm, *output;
+    const char *head_gate; /* [heads, hidden]: a sigmoid of it gates each head's output */
     const char *sinks, *other_sinks; /* the whole names: another score per head */
     const char *gate, *up, *down; /* down NULL, and no experts: there is no MLP */
     const char *gate_up; /* both in one, gate first */
+    const char *other_gate, *other_up, *other_down; /* other names of them, where a layer has that
+                                                       of `down` */
 };
 
 /* Names of the norms of a layer, below it, each with another that older or newer files have. */
@@ -171,6 +174,7 @@ struct layout {
     enum fused fused;
     int transposed; /* matrices of the blocks are stored [in, out] */
     const struct latent_layout *latent; /* instead of names of queries, keys, values; NULL: none */
+    const char *latent_stem; /* of the names of its tensors, below the layer's; NULL: self_attn */
     const struct convolution_layout
         *convolution; /* in some layers instead of attention; NULL: none */
     const struct recurrence_layout *recurrence; /* instead of attention; NULL: none */

@@ -227,5 +227,5 @@ int layout_positions(struct reading *r)
     if (o->recurrence && !o->recurrence->activation)
         r->recurrence.activation = r->activation;
     r->recurrence.epsilon = r->epsilon;
-    return o->latent ? latent_check_rope(r->d, &r->latent, r->e) : 0;
+    return o->latent && o->rope.theta ? latent_check_rope(r->d, &r->latent, r->e) : 0;
 }

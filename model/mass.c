@@ -45,16 +45,18 @@ static double channel_rates(const struct recurrence_view *r, size_t c)
     return sum;
 }
 
-/* Adds minus the log decays of `count` rows to those of the layer's heads; of a scan, which counts
+/* Adds minus the log decays of `count` rows to those of the layer's heads, by channel their means
+ * over the channels; of a scan, which counts
  * as one head, their means over all its states. */
 static void add_decays(double *to, const double *rows, const struct block *b, size_t count)
 {
     const struct recurrence_view *r = &b->mixer.recurrence;
     size_t heads = (size_t)r->heads, channels = (size_t)r->value_size;
     if (!block_scans(b)) {
+        size_t each = (size_t)block_decays(b), width = (size_t)block_steps_width(b);
         for (size_t i = 0; i < count; i++)
-            for (size_t h = 0; h < heads; h++)
-                to[h] -= rows[i * 2 * heads + h];
+            for (size_t j = 0; j < heads * each; j++)
+                to[j / each] -= rows[i * width + j] / (double)each;
         return;
     }
     for (size_t c = 0; c < channels; c++) {

@@ -39,7 +39,8 @@ static double recurrence_bytes(const struct choice *c, int l)
                            .key_heads = v->key_heads,
                            .key_size = v->key_size,
                            .value_size = v->value_size,
-                           .delta = v->delta};
+                           .delta = v->delta,
+                           .by_channel = v->by_channel};
     struct scan scan = {.channels = v->value_size, .size = v->scan.size, .selective = 1};
     if (!block_recurs(b))
         return 0;

@@ -187,6 +187,7 @@ static struct recurrence some_heads(const struct recurrence_view *v, const struc
                                .key_size = v->key_size,
                                .value_size = v->value_size,
                                .delta = v->delta,
+                               .by_channel = v->by_channel,
                                .scale = v->scale};
 }
 
@@ -199,7 +200,8 @@ static double recurrence_rate(struct kernels *k, const struct recurrence_view *v
     const struct recurrence *r = &t.recurrence;
     struct recurrence_view some = *v;
     size_t rows = (size_t)t.rows, width = rows * (size_t)recurrence_width(r),
-           o = rows * (size_t)recurrence_o_width(r), gates = rows * 2 * (size_t)r->heads,
+           o = rows * (size_t)recurrence_o_width(r),
+           gates = rows * (size_t)recurrence_gates_width(r),
            states = (size_t)r->heads * recurrence_states(t.rows) * (size_t)r->key_size *
                     (size_t)r->value_size,
            most = width > gates ? width : gates;
@@ -217,7 +219,10 @@ static double recurrence_rate(struct kernels *k, const struct recurrence_view *v
         (t.d_gates = k->create(k, ROLE_RESIDUAL, gates, e)) &&
         (t.states = k->create(k, ROLE_STATISTIC, states, e))) {
         for (size_t i = 0; i < gates; i++)
-            values[i] = i / (size_t)r->heads % 2 ? 0.1 : -0.01;
+            values[i] = i % (size_t)recurrence_gates_width(r) <
+                                (size_t)(r->heads * recurrence_decays(r))
+                            ? -0.01
+                            : 0.1;
         k->write(k, t.gates, 0, values, gates);
         rate = best_rate(k, recurrence_step, &t, work_recurrence(&some, t.rows, 1), e);
     }

@@ -12,6 +12,7 @@ static struct recurrence recurrence_of(const struct engine *g, int l)
                                .key_size = v->key_size,
                                .value_size = v->value_size,
                                .delta = v->delta,
+                               .by_channel = v->by_channel,
                                .scale = v->scale,
                                .skip = g->blocks[l].skip};
 }
@@ -36,7 +37,18 @@ static struct gating gating_of(const struct engine *g, int l)
                            .bias = g->blocks[l].step_bias,
                            .low = v->low,
                            .high = v->high,
-                           .write = v->write};
+                           .write = v->write,
+                           .floor = v->floor};
+}
+
+/* y = w (down x), or w x. Overwrites g->low. */
+static void linear_by_few(struct engine *g, struct buffer *y, const struct buffer *x,
+                          const struct linear_weights *down, const struct linear_weights *w,
+                          struct rows rows)
+{
+    if (down->weight)
+        g->k->linear(g->k, g->low, x, down->weight, NULL, rows, 0);
+    g->k->linear(g->k, y, down->weight ? g->low : x, w->weight, w->bias, rows, 0);
 }
 
 void recurrence_project(struct engine *g, int l, int batch, int before)
@@ -61,6 +73,8 @@ void recurrence_project(struct engine *g, int l, int batch, int before)
         k->linear(k, s->steps, g->y, w->recurrence_steps.weight, w->recurrence_steps.bias, rows, 0);
     else
         k->scale(k, s->steps, 0, rows, g->d->blocks[l].mixer.recurrence.heads);
+    if (g->d->blocks[l].mixer.recurrence.by_channel)
+        linear_by_few(g, s->decays, g->y, &w->recurrence_decay_down, &w->recurrence_decay, rows);
 }
 
 void recurrence_operands(struct engine *g, int l, int batch)
@@ -84,7 +98,10 @@ void recurrence_operands(struct engine *g, int l, int batch)
         k->norm_heads(k, g->qkv, g->key_statistics, active, &norm->norm, rows, 2 * v->key_heads,
                       v->key_size, width);
     }
-    k->gate(k, g->gates, s->steps, &gating, rows, v->heads);
+    if (v->by_channel)
+        k->gate_channels(k, g->gates, s->decays, s->steps, &gating, rows, v->heads, v->key_size);
+    else
+        k->gate(k, g->gates, s->steps, &gating, rows, v->heads);
 }
 
 /* s->recurred of s->raw_recurred and s->recurrence_z. */
@@ -122,9 +139,10 @@ void recurrence_recur(struct engine *g, int l, int batch)
 
 void recurrence_gate(struct engine *g, int l, const struct buffer *y_last, int batch)
 {
-    const struct linear_weights *gate = &g->blocks[l].recurrence_gate;
+    const struct block_weights *w = &g->blocks[l];
     struct rows rows = {batch, g->shape.queries[l]};
-    g->k->linear(g->k, g->layers[l].recurrence_z, y_last, gate->weight, gate->bias, rows, 0);
+    linear_by_few(g, g->layers[l].recurrence_z, y_last, &w->recurrence_gate_down,
+                  &w->recurrence_gate, rows);
     gate_output(g, l, rows);
 }
 
@@ -197,7 +215,17 @@ void recurrence_project_reverse(struct engine *g, int l, int batch, int after, i
                       rows, accumulate);
     if (v->fixed || block_scans(b))
         return;
-    k->gate_reverse(k, g->d_steps, g->d_gates, s->steps, &gating, rows, v->heads);
+    if (v->by_channel) {
+        const struct weight *down = w->recurrence_decay_down.weight;
+        k->gate_channels_reverse(k, g->d_decays, g->d_steps, g->d_gates, s->decays, s->steps,
+                                 &gating, rows, v->heads, v->key_size);
+        k->linear_reverse(k, down ? g->low : g->y, g->d_decays, w->recurrence_decay.weight, rows,
+                          !down);
+        if (down)
+            k->linear_reverse(k, g->y, g->low, down, rows, 1);
+    } else {
+        k->gate_reverse(k, g->d_steps, g->d_gates, s->steps, &gating, rows, v->heads);
+    }
     k->linear_reverse(k, g->y, g->d_steps, w->recurrence_steps.weight, rows, 1);
 }
 

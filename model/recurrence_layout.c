@@ -94,7 +94,8 @@ int recurrence_kinds(const struct recurrence_layout *o, struct decoder *d, struc
     long every = 0;
     if (o->attending)
         return family_attending(d, o->attending, MIXING_RECURRENCE, e);
-    if (o->interval && config_int_or(d->config, o->interval, 1, 10000, 4, &every, e))
+    if (o->interval && config_int_or(d->config, o->interval, 1, 10000,
+                                     o->interval_absent ? o->interval_absent : 4, &every, e))
         return -1;
     if (o->windowed && config_get(d->config, "layer_types"))
         return family_kinds(d, windowed, "linear_attention, full_attention, sliding_attention", e);
@@ -105,6 +106,22 @@ int recurrence_kinds(const struct recurrence_layout *o, struct decoder *d, struc
         d->blocks[l].mixer.ways = o->beside ? MIXING_ATTENTION | MIXING_RECURRENCE
                                   : every && (l + 1) % every == 0 ? MIXING_ATTENTION
                                                                   : MIXING_RECURRENCE;
+    return 0;
+}
+
+/* Log decays by channel below `bound`, if they have one. */
+static int read_bound(double *floor, const struct recurrence_layout *o, struct config *c,
+                      struct error *e)
+{
+    int bounded = 0;
+    *floor = 0;
+    if (!o->bounded)
+        return 0;
+    if (config_bool_or(c, o->bounded, 1, &bounded, e) ||
+        config_real_or(c, o->bound, -1e6, -1e-6, -5, floor, e))
+        return -1;
+    if (!bounded)
+        *floor = 0;
     return 0;
 }
 
@@ -136,7 +153,7 @@ static int read_sizes(struct recurrence_sizes *s, const struct recurrence_layout
         (s->out_biased = s->biased,
          o->out_biased && config_bool_or(c, o->out_biased, 0, &s->out_biased, e)) ||
         (o->doubled && config_bool_or(c, o->doubled, 1, &s->doubled, e)) ||
-        (o->limits && read_limits(s, o->limits, c, e)) ||
+        read_bound(&s->floor, o, c, e) || (o->limits && read_limits(s, o->limits, c, e)) ||
         (o->least && config_real_or(c, o->least, -1e6, 1e6, 0.001, &s->low, e)) ||
         (o->activation && family_activation(&s->activation, d, o->activation, "silu", e)))
         return -1;
@@ -192,7 +209,7 @@ static int read_rate(view *out, struct decoder *d, size_t heads, const char *ste
 {
     double *rate = family_own(d, heads, e);
     view stored;
-    if (!rate || family_vector(&stored, d, heads, e, "%s.A_log", stem))
+    if (!rate || family_head_vector(&stored, d, heads, e, "%s.A_log", stem))
         return -1;
     for (size_t h = 0; h < heads; h++) {
         double of = tensors_supposed(d->tensors)
@@ -242,6 +259,37 @@ static int read_mamba(struct block *b, const struct recurrence_sizes *s, struct 
                : 0;
 }
 
+/* NAME_proj, or NAME_b_proj NAME_a_proj. */
+static int read_by_few(struct linear *out, struct linear *down, const struct recurrence_sizes *s,
+                       const struct decoder *d, size_t rows, const char *stem, const char *name,
+                       struct error *e)
+{
+    size_t hidden = (size_t)d->hidden, few = (size_t)s->key_size;
+    if (!s->layout->by_few)
+        return family_linear(out, d, rows, hidden, 0, e, "%s.%s_proj", stem, name);
+    return family_linear(out, d, rows, few, 0, e, "%s.%s_b_proj", stem, name) ||
+                   family_linear(down, d, few, hidden, 0, e, "%s.%s_a_proj", stem, name)
+               ? -1
+               : 0;
+}
+
+static int read_channel_projections(struct block *b, const struct recurrence_sizes *s,
+                                    const struct decoder *d, const char *stem, struct error *e)
+{
+    struct recurrence_view *v = &b->mixer.recurrence;
+    const size_t hidden = (size_t)d->hidden, heads = (size_t)s->heads,
+                 keys = heads * (size_t)s->key_size, inner = heads * (size_t)s->value_size;
+    v->by_channel = 1, v->floor = s->floor, v->gate_activation = ACTIVATION_SIGMOID;
+    return family_linear(&v->in[0], d, keys, hidden, 0, e, "%s.q_proj", stem) ||
+                   family_linear(&v->in[1], d, keys, hidden, 0, e, "%s.k_proj", stem) ||
+                   family_linear(&v->in[2], d, inner, hidden, 0, e, "%s.v_proj", stem) ||
+                   family_linear(&v->steps[0], d, heads, hidden, 0, e, "%s.b_proj", stem) ||
+                   read_by_few(&v->decay, &v->decay_down, s, d, keys, stem, "f", e) ||
+                   read_by_few(&v->gate, &v->gate_down, s, d, inner, stem, "g", e)
+               ? -1
+               : 0;
+}
+
 /* The weights of both of a form with the delta rule. */
 static int read_delta_projections(struct block *b, const struct recurrence_sizes *s,
                                   const struct decoder *d, const char *stem, struct error *e)
@@ -252,6 +300,8 @@ static int read_delta_projections(struct block *b, const struct recurrence_sizes
                  inner = heads * (size_t)s->value_size, each = inner / groups,
                  shared = heads / groups, group = 2 * (dk + each);
     struct linear in, gates;
+    if (s->layout->form == RECURRENCE_DELTA_CHANNELS)
+        return read_channel_projections(b, s, d, stem, e);
     if (s->layout->form == RECURRENCE_DELTA_APART)
         return family_linear(&v->in[0], d, keys, hidden, 0, e, "%s.q_proj", stem) ||
                        family_linear(&v->in[1], d, keys, hidden, 0, e, "%s.k_proj", stem) ||
@@ -319,14 +369,19 @@ static double *join_taps(struct decoder *d, size_t channels, size_t reach, const
     return all;
 }
 
+/* 1 if each part has a matrix of its own. */
+static int form_is_apart(enum recurrence_form form)
+{
+    return form == RECURRENCE_DELTA_APART || form == RECURRENCE_DELTA_CHANNELS;
+}
+
 /* The taps of queries, keys and values. */
 static int read_delta_taps(view taps[3], const struct recurrence_sizes *s, struct decoder *d,
                            const char *stem, struct error *e)
 {
     const size_t reach = (size_t)s->reach, keys = (size_t)s->key_heads * (size_t)s->key_size,
                  inner = (size_t)s->heads * (size_t)s->value_size, count[3] = {keys, keys, inner};
-    int joined = s->layout->form == RECURRENCE_DELTA_APART &&
-                 family_has(d, "%s.q_conv1d.weight", stem);
+    int joined = form_is_apart(s->layout->form) && family_has(d, "%s.q_conv1d.weight", stem);
     double *values = joined ? join_taps(d, 2 * keys + inner, reach, stem, e) : NULL;
     view all;
     if (joined ? !values
@@ -344,11 +399,12 @@ static int read_delta(struct block *b, const struct recurrence_sizes *s, struct 
     struct recurrence_view *v = &b->mixer.recurrence;
     const size_t hidden = (size_t)d->hidden, heads = (size_t)s->heads, dk = (size_t)s->key_size,
                  inner = heads * (size_t)s->value_size;
-    const int apart = s->layout->form == RECURRENCE_DELTA_APART;
+    const int apart = form_is_apart(s->layout->form),
+              channels = s->layout->form == RECURRENCE_DELTA_CHANNELS;
     double *lengths = family_own(d, dk, e);
     if (!lengths || read_delta_projections(b, s, d, stem, e) ||
         read_delta_taps(v->taps, s, d, stem, e) ||
-        family_vector(&v->step_bias, d, heads, e, "%s.dt_bias", stem) ||
+        family_vector(&v->step_bias, d, channels ? heads * dk : heads, e, "%s.dt_bias", stem) ||
         read_rate(&v->rate, d, heads, stem, e))
         return -1;
     /* x / sqrt(sum x^2 + 1e-6) of queries and keys */
@@ -369,7 +425,9 @@ static int read_delta(struct block *b, const struct recurrence_sizes *s, struct 
                                                                    : "norm";
     return family_norm_named(&v->norm, d, form, e, "%s.%s", stem, norm) ||
                    family_linear(&v->out, d, hidden, inner, 0, e, "%s.%s", stem,
-                                 apart ? "o_proj" : "out_proj")
+                                 !apart                                   ? "out_proj"
+                                 : family_has(d, "%s.dense.weight", stem) ? "dense"
+                                                                          : "o_proj")
                ? -1
                : 0;
 }

@@ -16,6 +16,9 @@ enum recurrence_form {
     RECURRENCE_SCAN, /* in_proj [x, z], x_proj [what dt_proj makes steps of, B, C] */
     RECURRENCE_DELTA_PACKED, /* in_proj_qkvz, in_proj_ba: of each key head its query, key, values
                                 and z, and b and a */
+    RECURRENCE_DELTA_CHANNELS, /* log decays by channel of the key, of f_proj; z of g_proj, with a
+                                  sigmoid; q_proj, k_proj, v_proj, b_proj; o_norm, o_proj or dense
+                                */
     RECURRENCE_FIXED /* qkv_proj: of each of the attention's heads its query, key and value;
                         output_gate of z, whose sigma gates; a norm of all heads before it;
                         out_proj; slope_rate of its decays, if it is stored */
@@ -33,10 +36,10 @@ struct recurrence_layout {
     const char *heads, *key_heads, *key_size, *value_size, *reach;
     /* Which layers attend: those that layer_types, if `typed`, says full_attention of, all others
      * linear_attention or, if `unmixed`, mlp or moe: without a mixer, or if `windowed`
-     * sliding_attention; without it every so many, by default 4; those listed; or none. NULL: no
-     * such key */
+     * sliding_attention; without it every so many; those listed; or none. NULL: no such key */
     int typed, unmixed, windowed;
     const char *interval, *attending;
+    long interval_absent; /* 0: 4 */
     int beside; /* 1: all layers attend beside it instead */
     const char *expand; /* of the inner width, in multiples of the model's, which must be that of
                            all heads, and makes it where value_size is "auto"; NULL: none */
@@ -55,6 +58,10 @@ struct recurrence_layout {
     /* Fixed decays where no tensor states them: minus the log decay of a head and a layer, both
      * from 0; NULL: they are not fixed */
     double (*decay)(int head, int heads, int layer, int layers);
+    int by_few; /* 1: by way of as many numbers as a key has, f_b_proj f_a_proj and g_b_proj
+                   g_a_proj for f_proj and g_proj */
+    const char *bounded, *bound; /* whether log decays by channel have a bound, by default so, and
+                                    the bound, by default -5; NULL: they have none */
 };
 
 /* What a configuration says of them. */
@@ -64,7 +71,7 @@ struct recurrence_sizes {
     int biased, conv_biased, out_biased, doubled;
     enum gated_norm gated;
     long rank;
-    double low, high, epsilon, bare_epsilon;
+    double low, high, epsilon, bare_epsilon, floor;
     enum activation activation;
 };
 

@@ -244,16 +244,21 @@ static void reverse_attention(struct engine *g, int l, int batch)
     low_rank_reverse(g, g->y, g->dq, &w->query_low, query_rows);
 }
 
-void reverse_output_gate(struct engine *g, int l, const struct weight *w, int batch)
+void reverse_output_gate(struct engine *g, int l, const struct weight *w, const struct weight *down,
+                         int batch)
 {
     struct kernels *k = g->k;
     int keys = g->shape.keys[l], queries = g->shape.queries[l];
     struct rows rows = {batch, queries};
+    if (down)
+        k->linear_reverse(k, g->low, g->dz, w, rows, 0);
+    const struct buffer *d = down ? g->low : g->dz;
+    const struct weight *last = down ? down : w;
     if (queries == keys) {
-        k->linear_reverse(k, g->y, g->dz, w, rows, 1);
+        k->linear_reverse(k, g->y, d, last, rows, 1);
         return;
     }
-    k->linear_reverse(k, g->t, g->dz, w, rows, 0);
+    k->linear_reverse(k, g->t, d, last, rows, 0);
     k->tail_reverse(k, g->y, g->t, batch, queries, keys, g->d->hidden);
 }
 
@@ -279,12 +284,12 @@ static void reverse_mixer(struct engine *g, int l, const struct buffer *dy, int 
     if (block_attends(b))
         reverse_attention(g, l, batch);
     if (w->output_gate.weight)
-        reverse_output_gate(g, l, w->output_gate.weight, batch);
+        reverse_output_gate(g, l, w->output_gate.weight, NULL, batch);
     if (!block_recurs(b))
         return;
     reverse_recurrence_out(g, l, dy, batch);
     recurrence_reverse(g, l, batch, first);
-    reverse_output_gate(g, l, w->recurrence_gate.weight, batch);
+    reverse_output_gate(g, l, w->recurrence_gate.weight, w->recurrence_gate_down.weight, batch);
 }
 
 struct buffer *reverse_rest(struct engine *g, int l, struct buffer *dx, struct buffer *dy,

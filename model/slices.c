@@ -238,7 +238,8 @@ int slices_reverse(struct engine *g, int l, struct buffer **dx, struct buffer **
         slice_operands(g, &it);
         recurrence_project_reverse(g, l, 1, it.after, 0);
         if (it.queries)
-            reverse_output_gate(g, l, g->blocks[l].recurrence_gate.weight, 1);
+            reverse_output_gate(g, l, g->blocks[l].recurrence_gate.weight,
+                                g->blocks[l].recurrence_gate_down.weight, 1);
         struct buffer *in = to, *out = from; /* which it may swap */
         reverse_input(g, l, &in, &out, 1);
         slice_leave(g, &it);

@@ -31,6 +31,13 @@ view view_every_second(view v, size_t first)
     return v;
 }
 
+view view_repeated(view v, size_t times)
+{
+    v.groups = v.rows, v.group_stride = v.row_stride;
+    v.rows = times, v.row_stride = 0;
+    return v;
+}
+
 view view_as_vector(view v)
 {
     v.rows = v.columns, v.columns = 1;

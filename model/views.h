@@ -12,6 +12,8 @@ view view_rows(view v, size_t first, size_t count);
 view view_turned(view v);
 /* Rows first, first + 2, ... of a view with one group and an even number of rows. */
 view view_every_second(view v, size_t first);
+/* Each row of a view with one group `times` times. */
+view view_repeated(view v, size_t times);
 /* The one row of a view as a vector. */
 view view_as_vector(view v);
 /* A vector as the one row of a matrix. */

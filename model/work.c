@@ -21,6 +21,13 @@ static double mlp_columns(const struct decoder *d, const struct block *b)
     return columns;
 }
 
+/* 0: there is no such matrix. */
+static double elements_of(const struct linear *l)
+{
+    const view *w = &l->weight;
+    return w->data ? (double)w->groups * (double)w->rows * (double)w->columns : 0;
+}
+
 /* Elements of the matrices for keys and values, and for queries; of a convolution's first one; of a
  * recurrence's for queries, keys, values and gates, and for z. */
 static double key_elements(const struct decoder *d, const struct block *b)
@@ -31,8 +38,9 @@ static double key_elements(const struct decoder *d, const struct block *b)
         recurring = (double)block_recurrence_width(b) *
                     (d->hidden + block_factors_width(b) + 2.0 * (double)r->scan.low.weight.rows);
     else if (block_recurs(b))
-        recurring = (double)d->hidden *
-                    (block_recurrence_width(b) + r->heads * (r->write > 0 ? 2.0 : 1.0));
+        recurring = (double)d->hidden * block_recurrence_width(b) + elements_of(&r->steps[0]) +
+                    elements_of(&r->steps[1]) + elements_of(&r->decay) +
+                    elements_of(&r->decay_down);
     if (b->source)
         return 0;
     if (rank == 0)
@@ -61,7 +69,8 @@ static double detour_elements(const struct decoder *d, const struct block *b)
 static double query_elements(const struct decoder *d, const struct block *b)
 {
     double rank = (double)latent_query_rank(b);
-    double gate = (double)d->hidden * block_gate_width(b);
+    double gate = elements_of(&b->mixer.recurrence.gate) +
+                  elements_of(&b->mixer.recurrence.gate_down);
     if (!block_attends(b))
         return gate;
     gate += b->output_gate.weight.data ? (double)d->hidden * block_mixed_width(d, b) : 0;

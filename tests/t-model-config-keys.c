@@ -23,7 +23,7 @@ static const char *const class_names[] = {[CONFIG_KEY_UNKNOWN] = "unknown",
                                           [CONFIG_KEY_USED] = "used",
                                           [CONFIG_KEY_HARMLESS] = "harmless",
                                           [CONFIG_KEY_REFUSED] = "refused"};
-enum { FAMILIES_MOST = 128 };
+enum { FAMILIES_MOST = 160 };
 #define OF_MINISTRAL3 \
     ", \"llama_4_scaling_beta\": 0.1, \"original_max_position_embeddings\": 16" /* which it needs \
                                                                                  */

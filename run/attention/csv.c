@@ -44,7 +44,8 @@ static const struct csv_column columns[] = {
                "convolution, which has one row without numbers"),
     CSV_OPTIONAL(attention_csv_row, log_decay, "nats/token",
                  "logarithm of the factor by which a recurrence keeps its state from token to "
-                 "token: mean over segments and inputs; empty in rows of other mixers"),
+                 "token: mean over segments and inputs, and over channels if each has its own; "
+                 "empty in rows of other mixers"),
     CSV_OPTIONAL(attention_csv_row, decay_tokens, "tokens",
                  "over which a state falls to epsilon, ln(epsilon) / log_decay; empty in rows of "
                  "other mixers"),

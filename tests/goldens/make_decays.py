@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Write decays.csv: the mean log decay of each segment, layer and head of the cases with recurrences, as transformers computes it.
 
-What the modules give to their recurrence is recorded: of Mamba-2 the logarithms that segment_sum gets, of the delta rule its argument g, of a scan its
-steps and A, whose products' mean over channels and states is that of its one head.
+What the modules give to their recurrence is recorded: of Mamba-2 the logarithms that segment_sum gets, of the delta rule its argument g, by channel the mean over the channels, of a
+scan its steps and A, whose products' mean over channels and states is that of its one head.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 @contextlib.contextmanager
 def recorded(module):
     """A list that gets the sums [heads] of the log decays of each recurrence of the modeling module that runs."""
-    found, names = [], ("segment_sum", "torch_chunk_gated_delta_rule", "mamba_selective_scan")
+    found, names = [], ("segment_sum", "torch_chunk_gated_delta_rule", "chunk_kimi_delta_attention", "mamba_selective_scan")
     originals = {name: getattr(module, name) for name in names if hasattr(module, name)}
 
     def segment_sum(logs):
@@ -35,12 +35,17 @@ def recorded(module):
         found.append(kwargs["g"].sum((0, 1)))  # [1, rows, heads]
         return originals["torch_chunk_gated_delta_rule"](*args, **kwargs)
 
+    def chunk_kimi_delta_attention(*args, **kwargs):
+        found.append(kwargs["g"].sum((0, 1)).mean(-1))  # [1, rows, heads, channels]
+        return originals["chunk_kimi_delta_attention"](*args, **kwargs)
+
     def mamba_selective_scan(x, dt, a, *args, **kwargs):
         steps = torch.nn.functional.softplus(dt + kwargs["delta_bias"][..., None])      # [1, channels, rows]
         found.append((steps.sum(2)[0, :, None] * a).mean()[None])
         return originals["mamba_selective_scan"](x, dt, a, *args, **kwargs)
 
-    ours = {"segment_sum": segment_sum, "torch_chunk_gated_delta_rule": torch_chunk_gated_delta_rule, "mamba_selective_scan": mamba_selective_scan}
+    ours = {"segment_sum": segment_sum, "torch_chunk_gated_delta_rule": torch_chunk_gated_delta_rule, "chunk_kimi_delta_attention": chunk_kimi_delta_attention,
+            "mamba_selective_scan": mamba_selective_scan}
     for name in originals:
         setattr(module, name, ours[name])
     try:

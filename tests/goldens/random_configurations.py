@@ -46,9 +46,9 @@ from recurrence_cases import settle_decays
 from random_settings import Draw
 from transformers_oracle import model_of, oracle
 
-FAMILIES = ("apertus", "apertus1p5_text", "arcee", "aria_text", "axk1", "baichuan", "baichuan2", "bamba", "biogpt", "bloom", "cohere", "cohere2", "ctrl", "cwm", "dbrx", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots1", "ernie4_5_moe", "exaone", "exaone4", "exaone_moe", "falcon", "falcon_h1", "falcon_mamba", "flex_olmo", "flint", "gemma2",
+FAMILIES = ("apertus", "apertus1p5_text", "arcee", "aria_text", "axk1", "baichuan", "baichuan2", "bailing_hybrid", "bamba", "biogpt", "bloom", "cohere", "cohere2", "ctrl", "cwm", "dbrx", "deepseek_v2", "deepseek_v3", "deepseek_v32", "dots1", "ernie4_5_moe", "exaone", "exaone4", "exaone_moe", "falcon", "falcon_h1", "falcon_mamba", "flex_olmo", "flint", "gemma2",
             "gemma3_text", "gemma3n_text", "gemma4_text", "gemma4_unified_text", "glm4", "glm4_moe", "glm4_moe_lite", "glm_moe_dsa", "glm4v_moe_text", "glm4v_text", "gpt2", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite_swa", "granitemoe", "granitemoe_swa", "granitemoehybrid",
-            "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "internlm2", "internlm3", "iquestcoder", "jais2", "jamba", "lara_mini", "lfm2", "lfm2_moe", "llama", "llama4_text", "mamba", "mamba2", "mellum", "minicpm3", "minimax", "minimax_m2",
+            "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "internlm2", "internlm3", "iquestcoder", "jais2", "jamba", "kimi_linear", "lara_mini", "lfm2", "lfm2_moe", "llama", "llama4_text", "mamba", "mamba2", "mellum", "minicpm3", "minimax", "minimax_m2",
             "ministral", "ministral3", "mistral", "mistral4", "mixtral", "mpt", "nanochat", "nemotron", "nemotron_h", "olmo", "olmo2", "olmo3", "olmo_hybrid", "olmoe", "openai-gpt", "opt", "persimmon",
             "phi", "phi3", "phimoe", "qwen2", "qwen2_moe", "qwen2_vl_text", "qwen3", "qwen3_5_moe_text", "qwen3_5_text", "qwen3_moe", "qwen3_next", "qwen3_omni_moe_text", "qwen3_vl_moe_text", "qwen3_vl_text", "sarvam_mla", "sarvam_moe", "seed_oss", "smollm3", "solar_open", "stablelm", "vaultgemma", "xglm", "youtu", "zamba2")
 # families whose code is not in transformers: a Llama with their mathematics, and what writes it in their names
@@ -107,7 +107,7 @@ def draw_configuration(d, family, length):
     config.setdefault("bos_token_id", d.pick(0, 1, None))
     config.setdefault("eos_token_id", d.pick(0, 2, None, [1, 2]))
     d.put(config, "pad_token_id", 0.3, 0, None)
-    if family in ("aria_text", "glm4", "smollm3", "phi3", "ministral3", "olmo", "olmo2", "olmo3", "olmo_hybrid", "olmoe", "cohere", "cohere2", "flex_olmo", "exaone_moe") and d.chance(0.95):        # a large id by default
+    if family in ("aria_text", "glm4", "smollm3", "phi3", "ministral3", "olmo", "olmo2", "olmo3", "olmo_hybrid", "olmoe", "cohere", "cohere2", "flex_olmo", "exaone_moe", "kimi_linear", "bailing_hybrid") and d.chance(0.95):        # a large id by default
         config.setdefault("pad_token_id", 0)
     if family == "cwm":
         config["bos_token_id"] = config.get("bos_token_id") or 0

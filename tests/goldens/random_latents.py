@@ -139,3 +139,69 @@ def draw_youtu(d, layers, length):
     d.put(config, "rope_interleave", 0.6, True, False)
     d.put(config, "embedding_initializer_range", 0.3, 0.1)
     return config
+
+
+def channels(d, layers, length, renamed):
+    """Layers of the delta rule by channel, attention by latents, and experts."""
+    config = routed(d, latent(d, length, query=0.7), layers)
+    put_groups(d, config, "n_routed_experts")
+    if "n_group" not in config and d.chance(0.9):
+        config.update(n_group=1, topk_group=1)
+    put_kinds_of_mlp(d, config, layers)
+    config["num_experts"] = config.pop("n_routed_experts")
+    d.put(config, "norm_topk_prob", 0.4, True, False)
+    d.put(config, "routed_scaling_factor", 0.5, 0.5, 2.5)
+    d.put(config, "num_key_value_heads", 0.1, None)
+    if d.chance(renamed):       # as released files have them
+        for old, new in (("max_position_embeddings", "model_max_length"), ("norm_topk_prob", "moe_renormalize"), ("n_group", "num_expert_group"), ("num_experts_per_tok", "num_experts_per_token"),
+                         ("n_shared_experts", "num_shared_experts")):
+            if old in config:
+                config[new] = config.pop(old)
+    elif d.chance(0.2):
+        config["num_local_experts"] = config.pop("num_experts")
+    return config
+
+
+def kinds_of_layers(d, layers):
+    return [d.pick("linear_attention", "linear_attention", "full_attention") for _ in range(layers)]
+
+
+def draw_kimi_linear(d, layers, length):
+    config = channels(d, layers, length, 0.7)
+    for key in ("rope_theta", "rope_scaling", "rope_parameters", "partial_rotary_factor"):
+        if d.chance(0.8):
+            config.pop(key, None)
+    kinds = kinds_of_layers(d, layers)
+    d.put(config, "linear_head_dim", 0.6, 1, 3, 8, 17)
+    d.put(config, "linear_num_heads", 0.9, 1, 2, 3)
+    d.put(config, "linear_conv_kernel_dim", 0.6, 1, 2, 4, 8)
+    if d.chance(0.6):
+        inner = config["linear_attn_config"] = {}
+        d.put(inner, "head_dim", 0.9, 1, 4, 8, 20)
+        d.put(inner, "num_heads", 0.9, 1, 2, 3)
+        d.put(inner, "short_conv_kernel_size", 0.9, 1, 3, 4)
+        if d.chance(0.9):
+            inner["kda_layers"] = [i + 1 for i, kind in enumerate(kinds) if kind == "linear_attention"]
+            inner["full_attn_layers"] = [i + 1 for i, kind in enumerate(kinds) if kind == "full_attention"]
+        if d.chance(0.05):
+            inner["kda_layers"] = [1]
+    d.put(config, "layer_types", 0.3, kinds_of_layers(d, layers), None)
+    d.put(config, "mla_use_nope", 0.3, True)
+    d.put(config, "use_grouped_topk", 0.3, True)
+    d.put(config, "moe_router_activation_func", 0.3, "sigmoid")
+    d.put(config, "moe_layer_freq", 0.3, 1)
+    d.put(config, "num_nextn_predict_layers", 0.3, 0)
+    return config
+
+
+def draw_bailing_hybrid(d, layers, length):
+    config = channels(d, layers, length, 0.5)
+    config["head_dim"] = d.pick(1, 4, 8, 17)
+    d.put(config, "linear_head_dim", 0.1, 4, 6)
+    d.put(config, "layer_types", 0.4, kinds_of_layers(d, layers), None)
+    d.put(config, "layer_group_size", 0.7, 1, 2, 3)
+    d.put(config, "short_conv_kernel_size", 0.6, 1, 2, 3, 4, 8)
+    d.put(config, "kda_safe_gate", 0.6, True, False)
+    d.put(config, "kda_lower_bound", 0.6, -5.0, -0.7, -2.0)
+    d.put(config, d.pick("num_nextn_predict_layers", "num_mtp_layers"), 0.4, 0, 1)
+    return config

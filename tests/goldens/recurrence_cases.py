@@ -148,6 +148,23 @@ def as_minimax_text_01(folder):
     save_file({name: value for name, value in load_file(path).items() if not name.endswith(("slope_rate", "_decay"))}, path, metadata={"format": "pt"})
 
 
+def by_channel(**changes):
+    """What small models with decays by channel share: attention by latents in the second of two layers, and experts there."""
+    return tokens(**{**dict(vocab_size=40, hidden_size=10, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=2, intermediate_size=8, kv_lora_rank=5, qk_nope_head_dim=4, qk_rope_head_dim=2,
+                            v_head_dim=3, rms_norm_eps=2e-3, num_local_experts=4, num_experts_per_tok=2, moe_intermediate_size=5, n_shared_experts=1,
+                            layer_types=["linear_attention", "full_attention"], mlp_layer_types=["dense", "sparse"]), **changes})
+
+
+def released_kimi(folder):
+    """Layers as released files number them, from 1, and the MLP of the layer without experts by its own name."""
+    as_folder_of(folder, {"layers.0.block_sparse_moe.": "layers.0.mlp."},
+                 lambda config: dict(linear_attn_config=dict(kda_layers=[1], full_attn_layers=[2], head_dim=config["linear_head_dim"], num_heads=config["linear_num_heads"],
+                                                             short_conv_kernel_size=config["linear_conv_kernel_dim"]),
+                                     first_k_dense_replace=1, head_dim=5, mla_use_nope=True, moe_layer_freq=1, moe_router_activation_func="sigmoid", num_nextn_predict_layers=0, rope_scaling=None,
+                                     rope_theta=10000.0, use_grouped_topk=True),
+                 ("layer_types", "mlp_layer_types", "linear_head_dim", "linear_num_heads", "linear_conv_kernel_dim", "qk_head_dim"))
+
+
 MTP = dict(mamba_ssm_dtype="float32", mtp_num_hidden_layers=1, mtp_use_dedicated_embeddings=False)
 RECURRENCE_CASES = [
     FamilyCase("minimax", "minimax", minimax(hidden_act="gelu"),
@@ -221,4 +238,15 @@ RECURRENCE_CASES = [
                "keys and names of the authors' package, a vocabulary filled up from 43, a tied head that is stored; clamped steps; bf16 weights", length=LONG, segments=1, stored=BF16, rewrite=as_mamba_ssm),
     FamilyCase("mamba2-published", "mamba2", mamba2(num_heads=3, head_dim=8, n_groups=1, use_conv_bias=False, conv_kernel=4, state_size=4, tie_word_embeddings=True, num_hidden_layers=3),
                "one group, no biases, a tied head; the limit as bare Infinity; bf16 weights", length=LONG, stored=BF16, rewrite=rewritten(lambda config: config.update(time_step_limit=[0.0, float("inf")], intermediate_size=24, norm_before_gate=True, rms_norm=True, time_step_init_scheme="random", time_step_scale=1.0))),
+    FamilyCase("kimi-linear", "kimi_linear", by_channel(linear_head_dim=6, linear_num_heads=3, linear_conv_kernel_dim=3, q_lora_rank=4, n_group=2, topk_group=1, routed_scaling_factor=1.7, attention_bias=True),
+               "the delta rule with decays by channel in layer 1, by way of fewer numbers; attention by latents without positions in layer 2, beside 2 of 4 experts in a group of 2; the keys and names of released files; bf16 weights",
+               length=LONG, segments=1, stored=BF16, rewrite=released_kimi),
+    FamilyCase("kimi-linear-last", "kimi_linear", by_channel(linear_head_dim=5, linear_num_heads=2, layer_types=["full_attention", "linear_attention"], norm_topk_prob=False, tie_word_embeddings=True),
+               "decays by channel in the last layer, with experts that are not normalised; a tied head; as the library saves it; bf16 weights", length=LONG, segments=1, stored=BF16),
+    FamilyCase("bailing-hybrid", "bailing_hybrid", by_channel(head_dim=6, short_conv_kernel_size=3, kda_lower_bound=-0.4, n_group=2, topk_group=1, rope_parameters=rope()),
+               "decays by channel above a bound in layer 1; attention by latents in layer 2, neighbours turned, each head's output gated; 2 of 4 experts in a group of 2; bf16 weights",
+               length=LONG, segments=1, stored=BF16),
+    FamilyCase("bailing-hybrid-unbounded", "bailing_hybrid", by_channel(head_dim=4, q_lora_rank=4, kda_safe_gate=False, n_group=1, topk_group=1, layer_types=["full_attention", "linear_attention"],
+                                                                        rope_parameters=rope()),
+               "decays by channel without a bound in the last layer; latents of queries; bf16 weights", length=LONG, segments=1, stored=BF16),
 ]
