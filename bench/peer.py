@@ -23,6 +23,9 @@ def main():
     model = AutoModelForCausalLM.from_pretrained(path, attn_implementation="sdpa" if attends else "eager", dtype=dtype).eval()
     for parameter in model.parameters():
         parameter.requires_grad_(False)
+    for part in model.modules():  # Mamba-2's plain path leaves the last product's operand in float
+        if kind == "bf16" and isinstance(part, torch.nn.Linear):
+            part.register_forward_pre_hook(lambda of, operands: (operands[0].to(of.weight.dtype),))
     body, head = model.base_model, model.get_output_embeddings()
     table = model.get_input_embeddings().weight
     ids = torch.arange(length, dtype=torch.long) * 7919 % table.shape[0]
