@@ -283,7 +283,7 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(lse), ROLE_STATISTIC, attending, heads, KEPT},
         {LAYER(o), ROLE_ACTIVATION, o_width ? queries : 0, o_width, KEPT},
         {LAYER(convolved), ROLE_ACTIVATION, stepping, (size_t)block_recurrence_width(b), KEPT},
-        {LAYER(recurred), ROLE_ACTIVATION, mixing, made, KEPT},
+        {LAYER(recurred), ROLE_ACTIVATION, mixing, made, ALL}, /* only forward reads it */
         {LAYER(recurrence_z), ROLE_ACTIVATION, mixing, made, KEPT},
         {LAYER(raw_recurred), ROLE_ACTIVATION, recurred, made, KEPT},
         {LAYER(steps), ROLE_RESIDUAL, block_scans(b) ? 0 : stepping,

@@ -112,20 +112,26 @@ static void test_bytes(void **state)
                  {"tests/goldens/mamba2", {.outputs = 1}},
                  {"tests/goldens/falcon-mamba", {.outputs = OUTPUTS}},
                  {"tests/goldens/qwen3-5", {.scratch = scratch_folder, .outputs = OUTPUTS}}};
+    static const char *const sets[][2] = {{"cpu", "f32"},
+                                          {"reference", "f32"},
+                                          {"reference", "f64"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct kernels *k = open_set("cpu", "f32");
         struct error e;
         struct decoder *d = decoder_open(cases[i].folder, &e);
-        if (!d || !k)
-            fail_msg("%s: %s", cases[i].folder, e.text);
+        if (!d)
+            fail_msg("%s", e.text);
         struct block second = d->blocks[1];
         if (!block_recurs(&second))
             d->blocks[1] = d->blocks[0];
-        compare(k, d, cases[i].gradient, cases[i].folder);
+        for (size_t j = 0; j < sizeof sets / sizeof *sets; j++) {
+            struct kernels *k = open_set(sets[j][0], sets[j][1]);
+            assert_non_null(k);
+            compare(k, d, cases[i].gradient, cases[i].folder);
+            k->close(k);
+        }
         d->blocks[1] = second;
         decoder_close(d);
-        k->close(k);
     }
 }
 
