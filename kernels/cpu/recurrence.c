@@ -1,7 +1,8 @@
 /* Recurrences of the cpu set, span after span: one task for each head of each segment, taken by
- * threads in any order. Products that the heads of a key head share are made before, and in reverse
- * the gradients of its queries and keys are made for each head, then summed in the order of heads.
- */
+ * threads in any order. Products that the heads of a key head share are made before. In reverse the
+ * gradients of its queries and keys are made for each head, summed over TOGETHER neighbours in
+ * their order, then over these sums in theirs; where there are tasks enough, one task has all heads
+ * of such a sum, because their gradients are too large for near caches. */
 #include "kernels/cpu/state.h"
 
 #include <omp.h>
@@ -42,7 +43,7 @@ struct room {
     int shared;
 };
 
-enum { CHUNKS = RECURRENCE_SPAN / RECURRENCE_CHUNK };
+enum { CHUNKS = RECURRENCE_SPAN / RECURRENCE_CHUNK, TOGETHER = 4 };
 
 static struct room room_of(struct kernels *k, const struct recurrence *r, int stateful, int reverse,
                            int keys)
@@ -164,20 +165,29 @@ static void recur(struct kernels *k, struct buffer *o, struct buffer *states,
 }
 
 /* The queries and keys of d_qkv in a span, from partial [segments, heads, RECURRENCE_SPAN, query |
- * key]: sums over the heads of a group. */
+ * key]: sums over the heads of a group. summed: those of TOGETHER heads are where the first one's
+ * would be. */
 static void sum_groups(const struct vector_kernels *v, float *d_qkv, const float *partial,
-                       const struct recurrence *r, size_t segments, size_t keys, size_t span)
+                       const struct recurrence *r, size_t segments, size_t keys, size_t span,
+                       int summed)
 {
     size_t dk = (size_t)r->key_size, heads = (size_t)r->heads, key_heads = (size_t)r->key_heads,
            each = heads / key_heads, width = (size_t)recurrence_width(r),
-           rows = smaller(keys - span, RECURRENCE_SPAN);
+           rows = smaller(keys - span, RECURRENCE_SPAN), apart = RECURRENCE_SPAN * 2 * dk;
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < segments * rows; i++) {
         size_t g = i / rows, row = i % rows;
-        float *out = d_qkv + (g * keys + span + row) * width;
-        for (size_t h = 0; h < heads; h++) {
-            const float *in = partial + ((g * heads + h) * RECURRENCE_SPAN + row) * 2 * dk;
+        float *out = d_qkv + (g * keys + span + row) * width, some[2 * RECURRENCE_SIZE_MOST];
+        for (size_t h = 0, end; h < heads; h = end) {
+            const float *in = partial + (g * heads + h) * apart + row * 2 * dk;
             float *d_query = out + h / each * dk, *d_key = d_query + key_heads * dk;
+            end = smaller(h + TOGETHER, (h / each + 1) * each);
+            if (!summed) {
+                memcpy(some, in, 2 * dk * sizeof *in);
+                for (size_t k = h + 1; k < end; k++)
+                    v->add(some, in + (k - h) * apart, 2 * dk);
+                in = some;
+            }
             if (h % each == 0) {
                 memcpy(d_query, in, dk * sizeof *in);
                 memcpy(d_key, in + dk, dk * sizeof *in);
@@ -196,8 +206,11 @@ static void recur_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     size_t heads = (size_t)r->heads, dk = (size_t)r->key_size, dv = (size_t)r->value_size,
-           n = (size_t)keys, all = (size_t)segments * heads,
-           spans = (n + RECURRENCE_SPAN - 1) / RECURRENCE_SPAN;
+           n = (size_t)keys, spans = (n + RECURRENCE_SPAN - 1) / RECURRENCE_SPAN,
+           groups = (size_t)r->key_heads, each = heads / groups, step = TOGETHER,
+           per = (each + step - 1) / step, tasks = (size_t)segments * groups * per;
+    if (!states || tasks < 2 * (size_t)omp_get_max_threads())
+        step = 1, per = each, tasks = (size_t)segments * heads;
     struct scratch s;
     if (r->by_channel) {
         cpu_channels_reverse(k, d_qkv, d_gates, d_o, states, qkv, gates, r, segments, queries,
@@ -206,37 +219,41 @@ static void recur_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer
     }
     if (take_scratch(&s, k, r, room_of(k, r, states != NULL, 1, keys), segments))
         return;
-    memset(s.carried, 0, s.room.carried * all * sizeof *s.carried);
+    memset(s.carried, 0, s.room.carried * (size_t)segments * heads * sizeof *s.carried);
     for (size_t i = 0; i < spans; i++) {
         size_t span = (states ? spans - 1 - i : i) * RECURRENCE_SPAN;
         if (states && s.room.shared)
             share_pairs(v, &s, r, qkv, gates, segments, queries, keys, span);
 #pragma omp parallel for schedule(dynamic)
-        for (size_t task = 0; task < all; task++) {
-            size_t g = task / heads, h = task % heads;
-            struct recurrence_task t = task_of(r, states, qkv, gates, g, h, queries, keys);
-            float *rows = (float *)d_qkv->data + g * n * t.stride;
-            t.d_o = (const float *)d_o->data + g * (size_t)queries * t.o_stride + h * dv;
-            t.d_stride = s.room.partial ? 2 * dk : t.stride;
-            t.d_query = s.room.partial ? s.partial + task * s.room.partial
-                                       : rows + span * t.stride + h * dk;
-            t.d_key = t.d_query + (s.room.partial ? dk : heads * dk);
-            t.d_value = rows + 2 * (size_t)r->key_heads * dk + h * dv;
-            t.d_log_decay = (float *)d_gates->data + g * n * t.gate_stride + h;
-            t.d_step = t.d_log_decay + heads;
-            t.carried = s.carried + task * s.room.carried;
-            take_share(&t, &s, r, g, h);
-            if (states) {
-                own_pairs(v, &s, &t, span);
-                v->recur_reverse(&t, span);
-                continue;
+        for (size_t task = 0; task < tasks; task++) {
+            size_t g = task / groups / per, group = task / per % groups,
+                   first = group * each + task % per * step;
+            for (size_t h = first; h < smaller(first + step, (group + 1) * each); h++) {
+                struct recurrence_task t = task_of(r, states, qkv, gates, g, h, queries, keys);
+                float *rows = (float *)d_qkv->data + g * n * t.stride;
+                t.d_o = (const float *)d_o->data + g * (size_t)queries * t.o_stride + h * dv;
+                t.d_stride = s.room.partial ? 2 * dk : t.stride;
+                t.d_query = s.room.partial ? s.partial + (g * heads + first) * s.room.partial
+                                           : rows + span * t.stride + h * dk;
+                t.d_key = t.d_query + (s.room.partial ? dk : heads * dk);
+                t.adds = h > first;
+                t.d_value = rows + 2 * groups * dk + h * dv;
+                t.d_log_decay = (float *)d_gates->data + g * n * t.gate_stride + h;
+                t.d_step = t.d_log_decay + heads;
+                t.carried = s.carried + (g * heads + h) * s.room.carried;
+                take_share(&t, &s, r, g, h);
+                if (states) {
+                    own_pairs(v, &s, &t, span);
+                    v->recur_reverse(&t, span);
+                    continue;
+                }
+                if (i == 0)
+                    v->recur_last_begin(&t);
+                v->recur_last_reverse(&t, span);
             }
-            if (i == 0)
-                v->recur_last_begin(&t);
-            v->recur_last_reverse(&t, span);
         }
         if (s.room.partial)
-            sum_groups(v, d_qkv->data, s.partial, r, (size_t)segments, n, span);
+            sum_groups(v, d_qkv->data, s.partial, r, (size_t)segments, n, span, step > 1);
     }
 }
 

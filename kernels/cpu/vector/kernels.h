@@ -68,6 +68,7 @@ struct recurrence_task {
                        value_size], at first zeros; without states what recur_last_begin leaves */
     size_t stride, gate_stride, o_stride, d_stride;
     int key_size, value_size, queries, keys, delta;
+    int adds; /* reverse, with states: 1: d_query and d_key are added to */
     float scale, skip;
     float *scratch; /* 64-byte aligned */
 };

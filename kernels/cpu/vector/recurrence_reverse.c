@@ -55,14 +55,26 @@ static size_t layout(struct reverse *v, float *base, int key_size, int value_siz
     return at;
 }
 
+/* A row of d_query or d_key: x, or zeros if there is none. */
+static void give_row(float *to, const struct recurrence_task *t, const float *x)
+{
+    size_t size = (size_t)t->key_size * sizeof(float);
+    if (t->adds && x)
+        add_span(to, x, (size_t)t->key_size);
+    else if (x)
+        memcpy(to, x, size);
+    else if (!t->adds)
+        memset(to, 0, size);
+}
+
 /* Gradients of rows that nothing reads. */
 static void no_gradients(const struct reverse *v, size_t span)
 {
     const struct recurrence_task *t = v->chunk.task;
     for (int r = 0; r < v->chunk.rows; r++) {
         size_t row = v->chunk.first + (size_t)r, at = (row - span) * t->d_stride;
-        memset(t->d_query + at, 0, (size_t)t->key_size * sizeof(float));
-        memset(t->d_key + at, 0, (size_t)t->key_size * sizeof(float));
+        give_row(t->d_query + at, t, NULL);
+        give_row(t->d_key + at, t, NULL);
         memset(t->d_value + row * t->stride, 0, (size_t)t->value_size * sizeof(float));
         t->d_log_decay[row * t->gate_stride] = t->d_step[row * t->gate_stride] = 0;
     }
@@ -219,7 +231,7 @@ static void chunk_reverse(struct reverse *v, const struct piece *p, size_t span)
 {
     struct chunk *c = &v->chunk;
     const struct recurrence_task *t = c->task;
-    size_t ld = c->ld, size = (size_t)t->key_size * sizeof(float);
+    size_t ld = c->ld;
     int n = c->rows, dk = t->key_size, dv = t->value_size,
         read = c->first + (size_t)n > (size_t)(t->keys - t->queries),
         passed = !chunk_is_zero(v->adjoint, c->value_ld, dk, dv);
@@ -250,14 +262,22 @@ static void chunk_reverse(struct reverse *v, const struct piece *p, size_t span)
         read_reverse(v, c->query_key, c->query, v->d_read, 0);
     for (int r = 0; r < n; r++) {
         size_t at = (c->first + (size_t)r - span) * t->d_stride;
-        if (read)
-            memcpy(t->d_query + at, v->d_row + (size_t)r * ld, size);
-        else
-            memset(t->d_query + at, 0, size);
-        memcpy(t->d_key + at, v->d_key + (size_t)r * ld, size);
+        give_row(t->d_query + at, t, read ? v->d_row + (size_t)r * ld : NULL);
+        give_row(t->d_key + at, t, v->d_key + (size_t)r * ld);
     }
     decay_reverse(v, through);
     pass_adjoint(v, read);
+}
+
+/* Asks for the rows of dO of the chunk at row `first`, and for those of dV to write. */
+static void fetch_gradients(const struct recurrence_task *t, size_t first, size_t end)
+{
+    size_t before = (size_t)(t->keys - t->queries), rows = chunk_rows(first, end),
+           unread = first < before ? smaller(before - first, rows) : 0;
+    if (unread < rows)
+        chunk_fetch(t->d_o + (first + unread - before) * t->o_stride, t->o_stride, rows - unread,
+                    t->value_size);
+    chunk_fetch_to_write(t->d_value + first * t->stride, t->stride, rows, t->value_size);
 }
 
 void recur_reverse_span(const struct recurrence_task *t, size_t span)
@@ -268,6 +288,7 @@ void recur_reverse_span(const struct recurrence_task *t, size_t span)
     size_t dv = (size_t)t->value_size, ld = c->value_ld,
            end = smaller(span + RECURRENCE_SPAN, (size_t)t->keys);
     unsigned mode = denormals_off();
+    chunk_fetch(t->value + span * t->stride, t->stride, chunk_rows(span, end), t->value_size);
     chunk_copy(v.adjoint, ld, t->carried, dv, t->key_size, t->value_size, 1);
     recurrence_load(v.piece[0].state, t, span, ld);
     for (size_t first = span; first < end; first += CHUNK) {
@@ -277,14 +298,19 @@ void recur_reverse_span(const struct recurrence_task *t, size_t span)
             chunk_correct(c, p->state, p->erase, p->error, p->written);
         else
             chunk_write(c, p->written);
+        chunk_fetch(t->value + (first + CHUNK) * t->stride, t->stride,
+                    chunk_rows(first + CHUNK, end), t->value_size);
         if (first + CHUNK < end) {
             memcpy(p[1].state, p->state, (size_t)t->key_size * ld * sizeof(float));
             chunk_advance(c, p[1].state, p->written);
         }
     }
+    fetch_gradients(t, c->first, end);
     for (size_t i = (end - span + CHUNK - 1) / CHUNK; i-- > 0;) {
         if (span + i * CHUNK != c->first)
             chunk_begin(c, t, span + i * CHUNK);
+        if (i)
+            fetch_gradients(t, c->first - CHUNK, c->first);
         chunk_reverse(&v, &v.piece[i], span);
     }
     for (int i = 0; i < t->key_size; i++)
