@@ -26,8 +26,8 @@ static void test_refused(void **state)
         {"qwen2", "model_type", "\"zamba\"",
          "model_type 'zamba' is not supported: its layers keep a state|reach families|our own "
          "layout"},
-        {"qwen2", "model_type", "\"kimi_linear\"",
-         "model_type 'kimi_linear' is not supported: some of its layers are linear attention"},
+        {"qwen2", "model_type", "\"recurrent_gemma\"",
+         "model_type 'recurrent_gemma' is not supported: its layers are recurrent"},
         {"qwen2", "model_type", "\"diffllama\"",
          "model_type 'diffllama' is not supported: its attention is the difference"},
         {"llama4-text", "attention_chunk_size", "null",
