@@ -150,6 +150,7 @@ assert set(reach_erf.__all__) <= set(dir(reach_results))
         self.assertIn("tiny Erf(threshold=0.99", said)
         self.assertEqual(reach.open_result(self.scratch / "tiny/erf")["tiny"].norm.shape, (8, 63))
 
+    @unittest.skipUnless(importlib.util.find_spec("pandas"), "pandas is not there")
     def test_examples_of_the_manual(self):
         """Every block of doc/python.md runs, in order, where examples/ is."""
         blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / "doc/python.md").read_text(), re.M | re.S)
