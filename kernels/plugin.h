@@ -5,9 +5,9 @@
 
 #include "kernels/ops.h"
 
-/* Raised whenever a struct of ops.h or the meaning of an entry changes; not for another operation,
- * which shows in the size of struct kernels. */
-#define PLUGIN_VERSION 15
+/* Raised whenever a struct of ops.h or mixers.h or the meaning of an entry changes; not for another
+ * operation, which shows in the size of struct kernels. */
+#define PLUGIN_VERSION 16
 
 /* The plug-in's description of itself. A program accepts it only if version and sizes are equal. */
 struct plugin {

@@ -6,12 +6,13 @@
 
 enum { THREADS_MOST = 4096 };
 
-/* Bytes of a thread's stack. The kernels and oneDNN were seen to need half of it, including the
- * libraries' data for each thread; far more under AddressSanitizer, or without optimization. */
+/* Bytes of a thread's stack. Kernels were seen to need 83 KB at most, with oneDNN and the
+ * libraries' data for each thread less than 96 KB; far more under AddressSanitizer, or without
+ * optimization. */
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 #define THREADS_STACK_LEAST (512 << 10)
 #else
-#define THREADS_STACK_LEAST (64 << 10)
+#define THREADS_STACK_LEAST (128 << 10)
 #endif
 
 /* Makes OpenMP use `asked` threads, or for 0 as many as its environment says, within OpenMP's own

@@ -127,7 +127,11 @@ static void bound_head(struct outputs *out, const struct recurrence_case *c,
            value = 2 * groups * dk + h * dv, decays = (size_t)recurrence_decays(&r),
            gates = (size_t)recurrence_gates_width(&r);
     /* what float keeps no digits of is 0 or rounded to its least number */
-    double unit = 24 + 4 * sqrt((double)keys), least = isinf(c->decay) ? 0x1p-102 : 0,
+    int fades = c->decay < 1 && (double)keys * c->decay > 80; /* over some rows: in sums of such */
+    double unit = 24 + 4 * sqrt((double)keys),
+           least = isinf(c->decay) ? 0x1p-102
+                   : fades         ? (double)dv * 0x1p-102
+                                   : 0,
            *adjoint = allocate(dv * sizeof *adjoint), *o = out->array[0].bound,
            *d_qkv = out->array[1].bound, *d_gates = out->array[2].bound;
     for (size_t t = keys; t-- > 0;) {

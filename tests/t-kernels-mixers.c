@@ -50,6 +50,8 @@ static void test_recurrence(void **state)
         {2, 0, 300, 290, 10, 1, 8, 8, 0, 1, 0.05, 1, 0, 0},
         {2, 0, 80, 80, 14, 2, 8, 8, 1, 1, 0.05, 1, 0, 0},
         {2, 0, 200, 70, 5, 1, 8, 8, 0, 1, 1e6, 1, 0, 0},
+        /* the same, their gradients down to the least numbers of float and below */
+        {3, 0, 120, 1, 16, 1, 16, 16, 0, 1, 0.75, 1, 0, 0},
         /* no decay; decays that leave nothing */
         {1, 0, 200, 70, 2, 1, 16, 16, 0, 1, 0, 1, 0, 0},
         {1, 0, 200, 70, 2, 1, 16, 16, 1, 1, 0, 1, 0, 0},

@@ -4,6 +4,7 @@
  * their order, then over these sums in theirs; where there are tasks enough, one task has all heads
  * of such a sum, because their gradients are too large for near caches. */
 #include "kernels/cpu/state.h"
+#include "kernels/cpu/vector/denormals.h"
 
 #include <omp.h>
 #include <string.h>
@@ -178,6 +179,7 @@ static void sum_groups(const struct vector_kernels *v, float *d_qkv, const float
     for (size_t i = 0; i < segments * rows; i++) {
         size_t g = i / rows, row = i % rows;
         float *out = d_qkv + (g * keys + span + row) * width, some[2 * RECURRENCE_SIZE_MOST];
+        unsigned mode = denormals_off(); /* as where a task sums */
         for (size_t h = 0, end; h < heads; h = end) {
             const float *in = partial + (g * heads + h) * apart + row * 2 * dk;
             float *d_query = out + h / each * dk, *d_key = d_query + key_heads * dk;
@@ -196,6 +198,7 @@ static void sum_groups(const struct vector_kernels *v, float *d_qkv, const float
                 v->add(d_key, in + dk, dk);
             }
         }
+        denormals_restore(mode);
     }
 }
 

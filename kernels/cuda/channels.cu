@@ -77,7 +77,7 @@ __device__ static float advance(float S[EACH], const struct channels_task<T> &a,
         int i = warp + n * WARPS;
         if (i >= a.dk)
             break;
-        S[n] *= expf(row.log_decay[i]);
+        S[n] = keep(row.log_decay[i], S[n]);
         along += to_float(row.key[i]) * S[n];
     }
     if (a.delta)
@@ -179,7 +179,7 @@ __device__ static void row_reverse(float H[EACH], float *part, T *d_value, const
         if (i >= a.dk)
             break;
         float key = to_float(row.key[i]);
-        P[n] *= expf(row.log_decay[i]);
+        P[n] = keep(row.log_decay[i], P[n]);
         H[n] += a.scale * to_float(row.query[i]) * d_o;
         along += key * P[n];
         back += key * H[n];
@@ -206,7 +206,7 @@ __device__ static void row_reverse(float H[EACH], float *part, T *d_value, const
             part[a.dk + i] = d_key;
             part[2 * a.dk + i] = d_log_decay;
         }
-        H[n] *= expf(row.log_decay[i]);
+        H[n] = keep(row.log_decay[i], H[n]);
     }
     if (warp == 0 && column < a.dv)
         d_value[column] = from_float<T>(moved + skip * d_o);
@@ -303,7 +303,7 @@ __device__ static float step_down(float *p, const struct channels_task<T> &a,
     if (a.delta)
         *p -= row.step * along * key;
     if (i < a.dk)
-        *p *= expf(row.log_decay[i]);
+        *p = keep(row.log_decay[i], *p);
     return along;
 }
 
@@ -354,7 +354,7 @@ __global__ void __launch_bounds__(BLOCK)
         float key = i < a.dk ? to_float(row.key[i]) : 0,
               value = i < a.dv ? to_float(row.value[i]) : 0,
               along = own[(size_t)t * each + (size_t)a.dk], erased = a.delta ? row.step * along : 0;
-        r = i < a.dk ? r * expf(row.log_decay[i]) : 0;
+        r = i < a.dk ? keep(row.log_decay[i], r) : 0;
         float error = block_sum(d_o * value - (a.delta ? r * key : 0), space);
         if (i < a.dv)
             d_row[2 * a.heads * a.dk + h * a.dv + i] = from_float<T>(

@@ -144,6 +144,13 @@ __device__ static inline void store_floats(bf16 *to, const float in[N])
                                   pack_bf16(in[4 % N], in[5 % N]), pack_bf16(in[6 % N], in[7 % N]));
 }
 
+/* e^log x, near 1 as 1 + (e^log - 1), so that the factor's rounding does not add up over many
+ * rows. */
+__device__ static inline float keep(float log, float x)
+{
+    return log > -0.35f ? fmaf(expm1f(log), x, x) : expf(log) * x;
+}
+
 /* -- warps: every lane calls, every lane gets the result, in one fixed order of additions -- */
 
 template <class T>

@@ -46,13 +46,6 @@ lanes_sum(float x, int lanes)
     return x;
 }
 
-/* e^log x, near 1 as 1 + (e^log - 1), so that the factor's rounding does not add up over many
- * rows. */
-__device__ static float keep(float log, float x)
-{
-    return log > -0.35f ? fmaf(expm1f(log), x, x) : expf(log) * x;
-}
-
 /* dt of row t of the segment, and what the row writes. */
 template <class T>
 __device__ static float row_time(float *written, const struct scan_arguments<T> &a, size_t segment,

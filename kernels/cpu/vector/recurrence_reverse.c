@@ -55,16 +55,16 @@ static size_t layout(struct reverse *v, float *base, int key_size, int value_siz
     return at;
 }
 
-/* A row of d_query or d_key: x, or zeros if there is none. */
+/* A row of d_query or d_key: x, or zeros if there is none. Zeros are added, too: to one with a sign
+ * they make a difference. */
 static void give_row(float *to, const struct recurrence_task *t, const float *x)
 {
-    size_t size = (size_t)t->key_size * sizeof(float);
-    if (t->adds && x)
+    static const float zeros[RECURRENCE_SIZE_MOST];
+    x = x ? x : zeros;
+    if (t->adds)
         add_span(to, x, (size_t)t->key_size);
-    else if (x)
-        memcpy(to, x, size);
-    else if (!t->adds)
-        memset(to, 0, size);
+    else
+        memcpy(to, x, (size_t)t->key_size * sizeof *to);
 }
 
 /* Gradients of rows that nothing reads. */
