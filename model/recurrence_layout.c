@@ -117,11 +117,11 @@ static int read_bound(double *floor, const struct recurrence_layout *o, struct c
     *floor = 0;
     if (!o->bounded)
         return 0;
-    if (config_bool_or(c, o->bounded, 1, &bounded, e) ||
-        config_real_or(c, o->bound, -1e6, -1e-6, -5, floor, e))
+    if (config_bool_or(c, o->bounded, 1, &bounded, e))
         return -1;
-    if (!bounded)
-        *floor = 0;
+    if (bounded)
+        return config_real_or(c, o->bound, -1e6, -1e-6, -5, floor, e);
+    config_get(c, o->bound); /* of no effect */
     return 0;
 }
 

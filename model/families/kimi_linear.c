@@ -122,6 +122,12 @@ static int prepare_bailing_hybrid(struct decoder *d, struct error *e)
 
 static int finish_bailing_hybrid(struct decoder *d, struct error *e)
 {
+    if (family_only(d, "rope_interleave", 1, 1, e) || family_only(d, "no_kda_lora", 1, 1, e) ||
+        family_only(d, "moe_router_enable_expert_bias", 1, 1, e) ||
+        family_only(d, "moe_router_enable_routed_scaling", 1, 1, e) ||
+        only_text(d, "score_function", "sigmoid", e) ||
+        only_text(d, "gated_attention_proj_granularity_type", "head_wise", e))
+        return -1;
     return skip_next_layers(d, 1, e);
 }
 

@@ -8,8 +8,10 @@
     .form = RECURRENCE_SCAN, .stem = "mixer", .key_size = "state_size", .reach = "conv_kernel", \
     .expand = "expand", .rank = "time_step_rank", .biased = "use_bias", \
     .conv_biased = "use_conv_bias"
-static const struct recurrence_layout mamba_scan = {MAMBA};
-static const struct recurrence_layout falcon_mamba_scan = {MAMBA, .bare_epsilon = "mixer_rms_eps"};
+static const struct recurrence_layout mamba_scan = {MAMBA, .inner = "intermediate_size"};
+static const struct recurrence_layout mamba_ssm1_scan = {MAMBA};
+static const struct recurrence_layout falcon_mamba_scan = {MAMBA, .inner = "intermediate_size",
+                                                           .bare_epsilon = "mixer_rms_eps"};
 
 /* A model without attention has no heads: one, of any size. */
 static int prepare_mamba(struct decoder *d, struct error *e)
@@ -80,7 +82,7 @@ static const struct layout mamba_ssm1 = {
     ACTIVATION("hidden_act", "silu"),
     .sized = 1,
     .tied = 1,
-    .recurrence = &mamba_scan,
+    .recurrence = &mamba_ssm1_scan,
     .aliases = of_mamba_ssm1,
     .prepare = prepare_mamba_ssm1,
     .names = MAMBA_NAMES("embedding"),
@@ -177,13 +179,19 @@ static const struct layout jamba = {
                 "\"mamba_d_state\": 16, \"mamba_d_conv\": 4, \"mamba_expand\": 2}"};
 
 /* Keys of the initial weights and of how the library computes. */
-static const char *const mamba_harmless[] = {"intermediate_size",     "number_of_conv_states",
-                                             "num_attention_heads",   "rescale_prenorm_residual",
-                                             "residual_in_fp32",      "time_step_floor",
-                                             "time_step_init_scheme", "time_step_max",
-                                             "time_step_min",         "time_step_scale",
-                                             "use_associative_scan",  "use_falcon_mambapy",
-                                             "use_mambapy",           NULL};
+static const char *const mamba_harmless[] = {"number_of_conv_states",
+                                             "num_attention_heads",
+                                             "rescale_prenorm_residual",
+                                             "residual_in_fp32",
+                                             "time_step_floor",
+                                             "time_step_init_scheme",
+                                             "time_step_max",
+                                             "time_step_min",
+                                             "time_step_scale",
+                                             "use_associative_scan",
+                                             "use_falcon_mambapy",
+                                             "use_mambapy",
+                                             NULL};
 static const char *const mamba_ssm1_harmless[] = {"attn_cfg",
                                                   "fused_add_norm",
                                                   "num_attention_heads",

@@ -5,6 +5,7 @@ from random_settings import grouped
 
 def draw_mamba(d, layers, length):
     config = {"hidden_size": d.whole(1, 40), "expand": d.pick(1, 2, 3), "state_size": d.pick(1, 2, 3, 8, 16, 20)}
+    d.put(config, "intermediate_size", 0.3, d.whole(1, 60))
     d.put(config, "time_step_rank", 0.7, "auto", 1, 2, 5)
     d.put(config, "conv_kernel", 0.7, 1, 2, 3, 4, 8, 9)
     d.put(config, "use_bias", 0.6, True, False)

@@ -44,7 +44,7 @@ SCAN_CASES = [
     FamilyCase("mamba", "mamba", mamba(use_bias=True, hidden_act="gelu"), "scans of 24 channels with 5 states each, biases of all projections; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("mamba-older", "mamba", mamba(hidden_size=20, expand=1, time_step_rank="auto", use_conv_bias=False, conv_kernel=4, state_size=4, tie_word_embeddings=True, num_hidden_layers=3),
                "no biases, a tied head, older names; bf16 weights", length=LONG, segments=1, stored=BF16, rewrite=older_names),
-    FamilyCase("falcon-mamba", "falcon_mamba", mamba(mixer_rms_eps=0.01), "norms without weights of what steps, B and C are made of; bf16 weights", length=LONG, segments=1, stored=BF16),
+    FamilyCase("falcon-mamba", "falcon_mamba", mamba(mixer_rms_eps=0.01, expand=16, intermediate_size=32), "norms without weights of what steps, B and C are made of; a width of its own; bf16 weights", length=LONG, segments=1, stored=BF16),
     FamilyCase("jamba", "jamba", jamba(mamba_proj_bias=True, hidden_act="gelu"),
                "scans in the first and last of three layers, attention without positions in the other; 2 of 4 experts in the first and last; norms of what steps, B and C are made of; biases; bf16 weights",
                length=LONG, stored=BF16),
