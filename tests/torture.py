@@ -22,7 +22,7 @@ class Torture:
         text = gzip.open(os.path.join(ROOT, "examples/text/sqlalchemy.py.gz")).read()
         self.text = self.write("text", text[:60000])
         self.environment = dict(os.environ, OMP_NUM_THREADS="2", OMP_WAIT_POLICY="passive", PATH="/nonexistent")
-        self.run_line = ["erf", "model", "--text", "text", "--length", "48", "--segments", "40", "--bootstrap", "20", "--quiet",
+        self.run_line = ["erf", "model", "--text", "text", "--length", "48", "--segments", "160", "--bootstrap", "20", "--quiet",
                          "--attention"]
         code, err = self.run(self.run_line + ["-o", "whole"])
         if code != 0:
