@@ -5,35 +5,6 @@
 #include <omp.h>
 #include <string.h>
 
-/* What forward and reverse of head h in segment g share. */
-static struct recurrence_task task_of(const struct recurrence *r, const struct buffer *states,
-                                      const struct buffer *qkv, const struct buffer *gates,
-                                      size_t g, size_t h, int queries, int keys)
-{
-    size_t dk = (size_t)r->key_size, dv = (size_t)r->value_size, heads = (size_t)r->heads,
-           rows = g * (size_t)keys;
-    struct recurrence_task t = {.stride = (size_t)recurrence_width(r),
-                                .gate_stride = (size_t)recurrence_gates_width(r),
-                                .o_stride = (size_t)recurrence_o_width(r),
-                                .key_size = r->key_size,
-                                .value_size = r->value_size,
-                                .queries = queries,
-                                .keys = keys,
-                                .delta = r->delta,
-                                .scale = (float)r->scale};
-    const float *row = (const float *)qkv->data + rows * t.stride,
-                *gate = (const float *)gates->data + rows * t.gate_stride;
-    t.query = row + h * dk;
-    t.key = t.query + heads * dk;
-    t.value = row + 2 * heads * dk + h * dv;
-    t.log_decay = gate + h * dk;
-    t.step = gate + heads * dk + h;
-    t.skip = r->skip ? ((const float *)r->skip->data)[h] : 0;
-    if (states)
-        t.states = (float *)states->data + (g * heads + h) * recurrence_states(keys) * dk * dv;
-    return t;
-}
-
 /* Floats of scratch: of a thread; of what a head carries from span to span. */
 struct room {
     size_t share, carried;
@@ -73,7 +44,7 @@ void cpu_channels(struct kernels *k, struct buffer *o, struct buffer *states,
 #pragma omp parallel for schedule(dynamic)
     for (size_t task = 0; task < (size_t)segments * heads; task++) {
         size_t g = task / heads, h = task % heads;
-        struct recurrence_task t = task_of(r, states, qkv, gates, g, h, queries, keys);
+        struct recurrence_task t = cpu_recurrence_task(r, states, qkv, gates, g, h, queries, keys);
         t.o = (float *)o->data + g * (size_t)queries * t.o_stride + h * dv;
         t.scratch = share + room.share * (size_t)omp_get_thread_num();
         if (!states)
@@ -101,7 +72,7 @@ void cpu_channels_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer
 #pragma omp parallel for schedule(dynamic)
     for (size_t task = 0; task < all; task++) {
         size_t g = task / heads, h = task % heads;
-        struct recurrence_task t = task_of(r, states, qkv, gates, g, h, queries, keys);
+        struct recurrence_task t = cpu_recurrence_task(r, states, qkv, gates, g, h, queries, keys);
         float *rows = (float *)d_qkv->data + g * n * t.stride,
               *gate = (float *)d_gates->data + g * n * t.gate_stride;
         t.d_o = (const float *)d_o->data + g * (size_t)queries * t.o_stride + h * dv;

@@ -9,15 +9,15 @@
 #include <omp.h>
 #include <string.h>
 
-/* What forward and reverse of head h in segment g share. */
-static struct recurrence_task task_of(const struct recurrence *r, const struct buffer *states,
-                                      const struct buffer *qkv, const struct buffer *gates,
-                                      size_t g, size_t h, int queries, int keys)
+struct recurrence_task cpu_recurrence_task(const struct recurrence *r, const struct buffer *states,
+                                           const struct buffer *qkv, const struct buffer *gates,
+                                           size_t g, size_t h, int queries, int keys)
 {
     size_t dk = (size_t)r->key_size, dv = (size_t)r->value_size, heads = (size_t)r->heads,
-           key_heads = (size_t)r->key_heads, rows = g * (size_t)keys;
+           key_heads = (size_t)r->key_heads, decays = (size_t)recurrence_decays(r),
+           rows = g * (size_t)keys;
     struct recurrence_task t = {.stride = (size_t)recurrence_width(r),
-                                .gate_stride = 2 * heads,
+                                .gate_stride = (size_t)recurrence_gates_width(r),
                                 .o_stride = (size_t)recurrence_o_width(r),
                                 .key_size = r->key_size,
                                 .value_size = r->value_size,
@@ -25,11 +25,13 @@ static struct recurrence_task task_of(const struct recurrence *r, const struct b
                                 .keys = keys,
                                 .delta = r->delta,
                                 .scale = (float)r->scale};
-    t.query = (const float *)qkv->data + rows * t.stride + h * key_heads / heads * dk;
+    const float *row = (const float *)qkv->data + rows * t.stride,
+                *gate = (const float *)gates->data + rows * t.gate_stride;
+    t.query = row + h * key_heads / heads * dk;
     t.key = t.query + key_heads * dk;
-    t.value = (const float *)qkv->data + rows * t.stride + 2 * key_heads * dk + h * dv;
-    t.log_decay = (const float *)gates->data + rows * t.gate_stride + h;
-    t.step = t.log_decay + heads;
+    t.value = row + 2 * key_heads * dk + h * dv;
+    t.log_decay = gate + h * decays;
+    t.step = gate + heads * decays + h;
     t.skip = r->skip ? ((const float *)r->skip->data)[h] : 0;
     if (states)
         t.states = (float *)states->data + (g * heads + h) * recurrence_states(keys) * dk * dv;
@@ -116,7 +118,7 @@ static void share_pairs(const struct vector_kernels *v, const struct scratch *s,
     for (size_t i = 0; i < (size_t)segments * groups * CHUNKS; i++) {
         size_t g = i / CHUNKS / groups, h = i / CHUNKS % groups * (size_t)(r->heads / r->key_heads),
                first = span + i % CHUNKS * RECURRENCE_CHUNK;
-        struct recurrence_task t = task_of(r, NULL, qkv, gates, g, h, queries, keys);
+        struct recurrence_task t = cpu_recurrence_task(r, NULL, qkv, gates, g, h, queries, keys);
         take_share(&t, s, r, g, h);
         if (first < (size_t)keys)
             v->recur_pairs(&t, first);
@@ -152,7 +154,8 @@ static void recur(struct kernels *k, struct buffer *o, struct buffer *states,
 #pragma omp parallel for schedule(dynamic)
         for (size_t task = 0; task < (size_t)segments * heads; task++) {
             size_t g = task / heads, h = task % heads;
-            struct recurrence_task t = task_of(r, states, qkv, gates, g, h, queries, keys);
+            struct recurrence_task t = cpu_recurrence_task(r, states, qkv, gates, g, h, queries,
+                                                           keys);
             t.o = (float *)o->data + g * (size_t)queries * t.o_stride + h * dv;
             take_share(&t, &s, r, g, h);
             if (!states) {
@@ -232,7 +235,8 @@ static void recur_reverse(struct kernels *k, struct buffer *d_qkv, struct buffer
             size_t g = task / groups / per, group = task / per % groups,
                    first = group * each + task % per * step;
             for (size_t h = first; h < smaller(first + step, (group + 1) * each); h++) {
-                struct recurrence_task t = task_of(r, states, qkv, gates, g, h, queries, keys);
+                struct recurrence_task t = cpu_recurrence_task(r, states, qkv, gates, g, h, queries,
+                                                               keys);
                 float *rows = (float *)d_qkv->data + g * n * t.stride;
                 t.d_o = (const float *)d_o->data + g * (size_t)queries * t.o_stride + h * dv;
                 t.d_stride = s.room.partial ? 2 * dk : t.stride;

@@ -100,6 +100,12 @@ size_t cpu_operands_bytes(struct kernels *k);
 /* The calling thread's memory: CPU_OPERANDS floats; NULL if the set does not round. */
 float *cpu_operands_own(struct kernels *k);
 
+/* -- recurrence.c: what forward and reverse of head h in segment g share -- */
+
+struct recurrence_task cpu_recurrence_task(const struct recurrence *r, const struct buffer *states,
+                                           const struct buffer *qkv, const struct buffer *gates,
+                                           size_t g, size_t h, int queries, int keys);
+
 /* -- channels.c: recur, recur_reverse and recurrence_bytes of recurrences by channel -- */
 
 void cpu_channels(struct kernels *k, struct buffer *o, struct buffer *states,

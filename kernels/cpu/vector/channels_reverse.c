@@ -11,13 +11,6 @@
  * after. All are products that are never subtracted again. */
 #include "kernels/cpu/vector/channels.h"
 
-/* What is kept of each chunk of the span. */
-struct piece {
-    float *state; /* [key_size, value_ld], before it */
-    float *erase, *error; /* delta: L, E */
-    float *written; /* N */
-};
-
 /* [CHUNK, ld] unless said. */
 struct reverse {
     struct channels chunk;
@@ -42,12 +35,7 @@ static size_t layout(struct reverse *v, float *base, int key_size, int value_siz
                   **const rows[] = {&v->d_query, &v->d_row,  &v->d_key,
                                     &v->after,   &v->inward, &v->d_decay},
                   **const values[] = {&v->d_read, &v->d_written, &v->scaled};
-    for (int i = 0; i < CHUNKS; i++) {
-        v->piece[i].state = recurrence_take(base, &at, (size_t)key_size * value_ld);
-        v->piece[i].erase = recurrence_take(base, &at, square);
-        v->piece[i].error = recurrence_take(base, &at, CHUNK * value_ld);
-        v->piece[i].written = recurrence_take(base, &at, CHUNK * value_ld);
-    }
+    pieces_layout(v->piece, base, &at, key_size, value_ld);
     v->adjoint = recurrence_take(base, &at, (size_t)key_size * value_ld);
     v->turned = recurrence_take(base, &at, (size_t)value_size * ld);
     v->written_t = recurrence_take(base, &at, (size_t)value_size * CHUNK_LD);

@@ -390,4 +390,22 @@ INLINE void recurrence_load(float *state, const struct recurrence_task *t, size_
         memset(state, 0, (size_t)t->key_size * ld * sizeof(float));
 }
 
+/* Reverse: what is kept of each chunk of the span. */
+struct piece {
+    float *state; /* [key_size, value_ld], before it */
+    float *erase, *error; /* delta: L, E */
+    float *written; /* N */
+};
+
+INLINE void pieces_layout(struct piece piece[CHUNKS], float *base, size_t *at, int key_size,
+                          size_t value_ld)
+{
+    for (int i = 0; i < CHUNKS; i++) {
+        piece[i].state = recurrence_take(base, at, (size_t)key_size * value_ld);
+        piece[i].erase = recurrence_take(base, at, (size_t)CHUNK * CHUNK_LD);
+        piece[i].error = recurrence_take(base, at, CHUNK * value_ld);
+        piece[i].written = recurrence_take(base, at, CHUNK * value_ld);
+    }
+}
+
 #endif

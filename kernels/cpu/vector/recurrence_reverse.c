@@ -13,13 +13,6 @@
  * terms where the true value is small. */
 #include "kernels/cpu/vector/recurrence.h"
 
-/* What is kept of each chunk of the span. */
-struct piece {
-    float *state; /* [key_size, value_ld], before it */
-    float *erase, *error; /* delta: L, E */
-    float *written; /* N */
-};
-
 struct reverse {
     struct chunk chunk;
     struct piece piece[CHUNKS];
@@ -37,12 +30,7 @@ static size_t layout(struct reverse *v, float *base, int key_size, int value_siz
 {
     size_t at = chunk_layout(&v->chunk, base, key_size, value_size), ld = v->chunk.ld,
            value_ld = v->chunk.value_ld, square = (size_t)CHUNK * CHUNK_LD;
-    for (int i = 0; i < CHUNKS; i++) {
-        v->piece[i].state = recurrence_take(base, &at, (size_t)key_size * value_ld);
-        v->piece[i].erase = recurrence_take(base, &at, square);
-        v->piece[i].error = recurrence_take(base, &at, CHUNK * value_ld);
-        v->piece[i].written = recurrence_take(base, &at, CHUNK * value_ld);
-    }
+    pieces_layout(v->piece, base, &at, key_size, value_ld);
     v->adjoint = recurrence_take(base, &at, (size_t)key_size * value_ld);
     v->turned = recurrence_take(base, &at, (size_t)value_size * ld);
     v->written_t = recurrence_take(base, &at, (size_t)value_size * CHUNK_LD);
