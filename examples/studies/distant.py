@@ -3,7 +3,7 @@
 import os
 
 from gates import TEXT, mean_and_error, read_csv
-from probes import MODELS, run, tokens_of
+from probes import place_of, run, tokens_of
 
 FAR = ("sandwich", "alibi", "type1", "divergent-a", "divergent-b", "kerple-log-0.9", "kerple-log-1.1")
 TEXTS, INPUTS, NEAR, STEP = 8, 32768, 128, 32       # texts of 256 L_tr, beside windows of L_tr that slide by STEP
@@ -17,7 +17,7 @@ def losses(options, name, rows, *arguments):
     import numpy as np
     place, each = (os.path.join(options.work, f"{name}.distant.{end}") for end in ("npy", "csv"))
     np.save(place, rows.astype(np.int32))
-    run(options, "ppl", os.path.join(MODELS, name), "--tokens", place, *arguments, "--per-token", each, "--device", "cpu", "--quiet")
+    run(options, "ppl", place_of(name), "--tokens", place, *arguments, "--per-token", each, "--device", "cpu", "--quiet")
     nll = np.array([float(row["nll"]) for row in read_csv(each)]).reshape(len(rows), -1)
     os.remove(place)
     os.remove(each)
@@ -65,7 +65,7 @@ def dtypes(options, name):
     table, first = [["model", "dtype", "context", "targets", "nll", "nll_se", "change", "change_se"]], None
     for dtype in ("double", "bf16", "f16"):
         each = os.path.join(options.work, f"{name}.{dtype}.csv")
-        run(options, "ppl", os.path.join(MODELS, name), "--text", TEXT, "--context", ",".join(map(str, CONTEXTS)), "--segments", TARGETS, "--per-token", each, "--device", "cpu", "--quiet",
+        run(options, "ppl", place_of(name), "--text", TEXT, "--context", ",".join(map(str, CONTEXTS)), "--segments", TARGETS, "--per-token", each, "--device", "cpu", "--quiet",
             *([] if dtype == "double" else ["--bias-dtype", dtype]))
         nll = {c: [] for c in CONTEXTS}
         for row in read_csv(each):

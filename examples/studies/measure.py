@@ -3,7 +3,7 @@
 
     python3 examples/studies/measure.py [--reach ./reach] [--work build/studies] [--part I/N] [STAGE...]
 
-STAGE is validation, decay, real-validation, real-decay, real-field, real-curve, changes, change-curves, copies, protocols, costs, dtypes, far or averaging; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
+STAGE is validation, decay, real-validation, real-decay, real-field, real-curve, changes, change-curves, copies, protocols, costs, dtypes, far, averaging or recurrent-*; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
 run goes on where it was; what is in data/STAGE.csv counts as measured too, but with --again. --part I/N measures every N-th of them, for several machines. When all of a stage are there they are joined to data/STAGE.csv, which
 is committed and which build.py reads.
 
@@ -18,6 +18,7 @@ protocols    NLL of 65,536 tokens by blocks of 128, by windows of 128 that slide
 costs        processor time and memory of `reach erf` on one thread, by encoding
 far          NLL at every position of 8 texts of 32,768 tokens, 256 L_tr, beside that of the last 128 tokens alone
 dtypes       NLL of 1000 targets at 1, 4 and 16 L_tr with position biases computed in bf16 and f16, paired with those in double
+recurrent-*  validation, decay and far of the models of examples/recurrent; their fields by the number of inputs measured (lengths), and the decays of their heads (heads)
 averaging    NLL of the last of 513 tokens where the inputs before the last 128 are cut off, those of another place, or the same in another order
 
 Needs `reach`, NumPy, and for decay h5py.
@@ -36,7 +37,8 @@ DATA = os.path.join(HERE, "data")
 sys.path[:0] = [os.path.dirname(HERE), HERE, os.path.join(ROOT, "python")]
 from gates import NOVEL, STRIDE, TARGETS, TEXT, is_repeat, mean_and_error, read_csv, thinned, write_csv  # noqa: E402
 from distant import AVERAGED, BIASED, FAR, averaging, dtypes, far  # noqa: E402
-from probes import COSTED, MODELS, copies, costs, positions_of, protocols, tokens_of  # noqa: E402
+from probes import COSTED, MODELS, copies, costs, place_of, positions_of, protocols, tokens_of  # noqa: E402
+from states import BESIDE, heads, lengths, recurrent_names  # noqa: E402
 from validation import REAL_SEGMENTS  # noqa: E402
 
 LENGTH, SEGMENTS, TESTS = 513, 400, 100
@@ -100,7 +102,7 @@ def validated(options, name):
     if name in REAL:
         model, text, rows, segments, tests = f"{name}={real_path(name)}", NOVEL, LENGTH, REAL_SEGMENTS, REAL[name][1]
     else:
-        model, text, rows, segments, tests = os.path.join(MODELS, name), TEXT, min(LENGTH, 1 + positions_of(name)), SEGMENTS, TESTS
+        model, text, rows, segments, tests = place_of(name), TEXT, min(LENGTH, 1 + positions_of(name)), SEGMENTS, TESTS
     run(options.reach, "erf", model, "--text", text, "--length", rows, "--segments", segments, *(["--validate", tests] if tests else []), "-o", folder, "--device", "cpu", "--quiet", "--resume")
     return folder
 
@@ -220,6 +222,16 @@ STAGES = {
     "dtypes": (lambda: [n for n in BIASED if n in names()], dtypes, ["NLL in nats a token of 1000 targets; change: from biases computed in double, rounded once, paired by target; _se: standard errors"]),
     "averaging": (lambda: [n for n in AVERAGED if n in names()], averaging,
                   ["NLL in nats of the last of 513 tokens of 2000 rows; far: the inputs before the last 128; change: from the text as it is, paired by row; _se: standard errors"]),
+}
+
+
+STAGES |= {
+    "recurrent-validation": (recurrent_names, validation, STAGES["validation"][2]),
+    "recurrent-decay": (recurrent_names, decay, STAGES["decay"][2]),
+    "recurrent-far": (recurrent_names, far, STAGES["far"][2]),
+    "recurrent-lengths": (lambda: [*recurrent_names(), *BESIDE], lengths, ["the field of 100 segments by the number of inputs, with 95 % intervals; distance: mean over segments of the sum of t s(t), t the distance from the last "
+                                                                          "input, s its share of the gradient; nll: of the last token, in nats; _se: standard errors"]),
+    "recurrent-heads": (recurrent_names, heads, ["reach erf --attention, 100 segments of 129 tokens; units: doc/outputs.md, attention.csv"]),
 }
 
 

@@ -12,7 +12,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [os.path.dirname(HERE)]
 from gates import TEXT, mean_and_error, read_csv  # noqa: E402
 
-MODELS = os.path.join(ROOT, "examples", "models")
+MODELS, RECURRENT = (os.path.join(ROOT, "examples", folder) for folder in ("models", "recurrent"))
 COPY, ROWS, SEED = 8, 128, 1
 DISTANCES = {128: (8, 16, 32, 64, 96, 120), 512: (8, 32, 64, 120, 192, 256, 384, 504)}      # by inputs
 STREAM, WINDOW, STRIDE = 1 << 16, 128, 8
@@ -29,14 +29,19 @@ def run(options, *arguments):
     return after.children_user + after.children_system - before.children_user - before.children_system
 
 
+def place_of(name):
+    """The folder of an example model."""
+    return os.path.join(MODELS if os.path.isdir(os.path.join(MODELS, name)) else RECURRENT, name)
+
+
 def config_of(name):
-    with open(os.path.join(MODELS, name, "config.json")) as file:
+    with open(os.path.join(place_of(name), "config.json")) as file:
         return json.load(file)
 
 
 def positions_of(name):
     """Positions that a model has learned; more than any length where it has none."""
-    return config_of(name)["position"].get("length", 1 << 30)
+    return config_of(name).get("position", {}).get("length", 1 << 30)
 
 
 def tokens_of(options, name):
@@ -45,7 +50,7 @@ def tokens_of(options, name):
     path = os.path.join(options.work, "tokens.npy")
     if not os.path.exists(path):
         os.makedirs(options.work, exist_ok=True)
-        run(options, "tokenize", os.path.join(MODELS, name), TEXT, path)
+        run(options, "tokenize", place_of(name), TEXT, path)
     return np.load(path)
 
 
@@ -76,7 +81,7 @@ def copies(options, name):
         rows = rows_with_copies(tokens_of(options, name), inputs)
         place, each = (os.path.join(options.work, "copies", f"{name}{end}") for end in (".npy", ".each"))
         np.save(place, rows.reshape(-1, inputs + 1))
-        run(options, "ppl", os.path.join(MODELS, name), "--tokens", place, "--context", inputs, "--segments", len(rows) * ROWS, "--per-token", each, "--device", "cpu", "--quiet")
+        run(options, "ppl", place_of(name), "--tokens", place, "--context", inputs, "--segments", len(rows) * ROWS, "--per-token", each, "--device", "cpu", "--quiet")
         nll = np.array([float(row["nll"]) for row in read_csv(each)]).reshape(len(rows), ROWS)
         for distance, now in zip(distances, nll[1:]):
             table.append([name, inputs, distance, ROWS, *(f"{x:.5f}" for x in mean_and_error(nll[0]) + mean_and_error(nll[0] - now))])
@@ -98,7 +103,7 @@ def protocols(options, name):
         if protocol == "cached" and positions_of(name) < STREAM:
             continue
         context = [] if protocol == "cached" else ["--context", WINDOW]
-        seconds = run(options, "ppl", os.path.join(MODELS, name), "--tokens", place, "--protocol", protocol, *context, *more, "--per-token", each, "--threads", 1, "--device", "cpu", "--quiet")
+        seconds = run(options, "ppl", place_of(name), "--tokens", place, "--protocol", protocol, *context, *more, "--per-token", each, "--threads", 1, "--device", "cpu", "--quiet")
         nll = [float(row["nll"]) for row in read_csv(each)]
         first = first or nll
         table.append([name, protocol, len(nll), *(f"{x:.5f}" for x in mean_and_error(nll) + mean_and_error([a - b for a, b in zip(nll, first)])), f"{seconds:.1f}"])
@@ -109,7 +114,7 @@ def protocols(options, name):
 def field_of(options, name, segments):
     """One field on one thread: seconds of processor time, and the largest resident set in MB."""
     with tempfile.TemporaryDirectory() as scratch:
-        child = subprocess.Popen([options.reach, "erf", os.path.join(MODELS, name), "--text", TEXT, "--length", str(COSTED_LENGTH), "--segments", str(segments), "--threads", "1", "--device", "cpu",
+        child = subprocess.Popen([options.reach, "erf", place_of(name), "--text", TEXT, "--length", str(COSTED_LENGTH), "--segments", str(segments), "--threads", "1", "--device", "cpu",
                                   "--bootstrap", "0", "--format", "svg", "--quiet", "-o", os.path.join(scratch, "out")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(child.pid, 0)
     if status:
