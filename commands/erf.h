@@ -27,9 +27,6 @@ struct erf_comparison {
 struct erf_comparison erf_compare(const struct result *r, const struct result_model *m);
 /* Notes that a reader needs to interpret the tables. */
 void erf_notes(FILE *f, const struct result *r);
-/* Another, for findings: how often the rule of analyze/extrapolation.h was right, if a model used
- * it. */
-void erf_note_rule(FILE *f, const struct result *r);
 /* The tables, sentences and notes, to standard output. */
 int erf_print(const struct result *r, struct error *e) MUST_USE;
 /* Describes each model in a line or two: how near the gradient is, saturated or not, beyond the

@@ -219,8 +219,6 @@ int erf_tables(const struct result *r, table_sink *put, FILE *f)
 static void put_notes(FILE *f, const void *r)
 {
     erf_notes(f, r);
-    if (((const struct result *)r)->model_count <= SENTENCES_MOST)
-        erf_note_rule(f, r);
 }
 
 int erf_print(const struct result *r, struct error *e)

@@ -1,5 +1,4 @@
 /* Sentences about each model of a result. */
-#include "analyze/extrapolation.h"
 #include "commands/erf.h"
 #include "commands/notes.h"
 #include "commands/screen.h"
@@ -27,44 +26,18 @@ static const struct erf_row *row_of(const struct erf_summary *u, double q)
     return NULL;
 }
 
-/* 1: the rule predicts that the loss is kept on longer texts, 0: that it is not, -1: no prediction.
- * It is for gradients of a model as it was trained. */
-static int outlook_of(const struct result *r, const struct result_model *m)
+/* ERF(0.5) by the training length. It depends on the inputs, so their number is said, too. */
+static void tell_share(FILE *f, const struct result_model *m, const struct erf_row *half,
+                       const struct erf_row *lead, size_t inputs)
 {
-    const struct erf_row *half = row_of(&result_main(m)->summary, 0.5);
-    int is_changed = m->position_encoding &&
-                     strncmp(m->position_encoding, "--", 2) == 0; /* by options of the run */
+    char times[32];
 
-    if (!half || is_changed || strcmp(r->attribution, "grad") != 0)
-        return -1;
-    return extrapolation_by_field(half->erf, r->length - 1, m->train_length);
-}
-
-/* After a sentence on the training length: with this many inputs the field is beyond or within
- * it. */
-static void tell_outlook(FILE *f, const struct result *r, const struct result_model *m)
-{
-    int keeps = outlook_of(r, m);
-
-    if (keeps >= 0)
-        fprintf(f, " With an ERF(0.5) %s %.2f times that length it should %s on longer texts.",
-                keeps ? "of at most" : "above", EXTRAPOLATION_FIELD,
-                keeps ? "keep its loss" : "have a higher loss");
-}
-
-void erf_note_rule(FILE *f, const struct result *r)
-{
-    for (size_t i = 0; i < r->model_count; i++) {
-        const struct erf_summary *u = &result_main(&r->models[i])->summary;
-
-        if (u->segments == u->excluded || outlook_of(r, &r->models[i]) < 0)
-            continue;
-        fprintf(f,
-                "what to expect on longer texts: by a rule that was right for %d of %d models so "
-                "far (doc/studies/rules.md)\n",
-                EXTRAPOLATION_FIELD_RIGHT, EXTRAPOLATION_FIELD_TESTED);
+    if (!m->train_length || !half || half->saturated)
         return;
-    }
+    snprintf(times, sizeof times, half->erf < 100 * m->train_length ? "%.3g" : "%.0f",
+             (double)half->erf / (double)m->train_length);
+    fprintf(f, " %s is %s times the training length, measured at %zu inputs.",
+            half == lead ? "It" : "ERF(0.5)", times, inputs);
 }
 
 /* The growth of the field with the length, if measured. */
@@ -128,7 +101,7 @@ int erf_tell(FILE *f, const struct result *r, const struct result_model *m)
     else if (m->train_length && !lead->saturated)
         fprintf(f, ", within the training length of %zu", m->train_length);
     fputs(lead->saturated ? "; the field may be longer." : ".", f);
-    tell_outlook(f, r, m);
+    tell_share(f, m, half, lead, inputs);
     if (u->sink_share >= sink_least && u->sink_share >= 2 * (double)r->sink / (double)inputs) {
         if (r->sink == 1)
             fputs(" The first token has", f);

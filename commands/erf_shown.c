@@ -118,7 +118,6 @@ static void put_notes(FILE *f, const void *shown)
     const struct result *r = ((const struct erf_shown *)shown)->result;
 
     erf_notes(f, r);
-    erf_note_rule(f, r);
 }
 
 static int put_note_rows(const void *shown, struct csv *csv, struct error *e)

@@ -79,7 +79,6 @@ static int put_notes(FILE *f, const struct result *r)
     if (!notes)
         return -1;
     erf_notes(notes, r);
-    erf_note_rule(notes, r);
     if (fclose(notes) != 0) {
         free(text);
         return -1;

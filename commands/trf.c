@@ -236,8 +236,7 @@ static const struct option_row rows[] = {
      .brief = "training length of the models, in tokens",
      .help = "training length of a model in tokens, if its checkpoint does not say it, or for a "
              "formula with --layers R; then a line "
-             "says how much of the weight of all layers is within it, and what a rule expects on "
-             "longer texts (doc/studies/rules.md)",
+             "says how much of the weight of all layers is within it",
      WHOLE_AT(train_length, 1, 1 << 17),
      .group = GROUP_MEASURED},
     HEADS_ROW,

@@ -1,7 +1,6 @@
 /* The output of `reach trf`: a table for each encoding, proofs, and the ranking. */
 #include "commands/trf.h"
 
-#include "analyze/extrapolation.h"
 #include "commands/notes.h"
 #include "commands/screen.h"
 #include "commands/table.h"
@@ -347,25 +346,19 @@ static void print_model_lines(const struct formula_argument *a, int gap)
         screen_say("exact cone of its layers: %ld tokens\n", a->set.cone);
 }
 
-/* The share is truncated, so that one below the threshold is not shown as equal. 1 if it
- * was printed, or would have been for fewer arguments. */
-static int print_outlook(const struct trf_run *r, int argument)
+/* Truncated, so that a share below 1 is not shown as 100 %. 1 if it was printed, or would have been
+ * for fewer arguments. */
+static int print_share(const struct trf_run *r, int argument)
 {
-    const struct trf_outlook *u = &r->outlooks[argument];
-    int keeps = u->share >= EXTRAPOLATION_KERNEL;
+    const struct trf_share *u = &r->shares[argument];
 
     if (isnan(u->share))
         return 0;
-    if (r->count > SENTENCES_MOST)
-        return 1;
-    screen_say(
-        "%.1f %% of the weight that %d layer%s give%s to %zu distances is within the training "
-        "length of %zu: %s %.0f %%, so "
-        "it should %s on longer texts\n",
-        floor(1000 * u->share + 1e-9) / 10, u->layers, u->layers == 1 ? "" : "s",
-        u->layers == 1 ? "s" : "", EXTRAPOLATION_DISTANCES * u->train_length, u->train_length,
-        keeps ? "at least" : "less than", 100 * EXTRAPOLATION_KERNEL,
-        keeps ? "keep its loss" : "have a higher loss");
+    if (r->count <= SENTENCES_MOST)
+        screen_say("%.1f %% of the weight that %d layer%s give%s to %zu distances is within the "
+                   "training length of %zu\n",
+                   floor(1000 * u->share + 1e-9) / 10, u->layers, u->layers == 1 ? "" : "s",
+                   u->layers == 1 ? "s" : "", SHARE_DISTANCES * u->train_length, u->train_length);
     return 1;
 }
 
@@ -387,18 +380,12 @@ int trf_print(const struct trf_run *r, struct error *e)
             return -1;
         trf_print_rotary(r, head->argument, head->bias);
         if (last == r->head_count || r->heads[last].argument != head->argument)
-            told |= print_outlook(r, head->argument);
+            told |= print_share(r, head->argument);
     }
     if (told && r->count > SENTENCES_MOST)
-        screen_say(
-            "\n(--json has what to expect of each on longer texts; with up to %d arguments it "
-            "is said here)\n",
-            SENTENCES_MOST);
-    else if (told)
-        screen_say(
-            "\nwhat to expect on longer texts: by a rule that was right for %d of %d models so "
-            "far (doc/studies/rules.md)\n",
-            EXTRAPOLATION_KERNEL_RIGHT, EXTRAPOLATION_KERNEL_TESTED);
+        screen_say("\n(--json has the share of each within its training length; with up to %d "
+                   "arguments it is said here)\n",
+                   SENTENCES_MOST);
     if (table_chosen() == TABLE_LATEX && !screen_is_wide() &&
         has_closed_form(r, 0, r->head_count, unused))
         progress_message(r->progress, "--table latex leaves out the closed forms (expected --wide "

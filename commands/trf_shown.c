@@ -1,8 +1,6 @@
 /* What `reach trf --json` has besides trf.csv and rotary.csv. */
 #include "commands/trf.h"
 
-#include "analyze/extrapolation.h"
-
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,7 +10,6 @@ struct arguments_row {
     const char *formula, *positions;
     long long layers, heads, cone, train_length;
     double share;
-    const char *outlook;
 };
 
 static const struct csv_column arguments_columns[] = {
@@ -30,9 +27,6 @@ static const struct csv_column arguments_columns[] = {
     CSV_OPTIONAL(arguments_row, share, "",
                  "of the weight that all layers give to eight times the training length, the part "
                  "within it; empty: unknown"),
-    CSV_OPTIONAL(arguments_row, outlook, "",
-                 "keeps: its loss on longer texts should stay; rises: it should rise, by a rule of "
-                 "doc/studies/rules.md; empty: no prediction"),
 };
 
 static const struct csv_layout arguments_layout = {
@@ -50,18 +44,14 @@ static int arguments_rows(const void *found, struct csv *csv, struct error *e)
     (void)e;
     for (int i = 0; i < r->count; i++) {
         const struct formula_argument *a = &r->arguments[i];
-        double share = r->outlooks[i].share;
 
         csv_row(csv, &(struct arguments_row){.formula = a->label,
                                              .positions = a->is_model ? a->set.position : NULL,
                                              .layers = a->set.layers,
                                              .heads = a->set.heads,
                                              .cone = a->set.cone,
-                                             .train_length = (long long)r->outlooks[i].train_length,
-                                             .share = share,
-                                             .outlook = isnan(share)                    ? NULL
-                                                        : share >= EXTRAPOLATION_KERNEL ? "keeps"
-                                                                                        : "rises"});
+                                             .train_length = (long long)r->shares[i].train_length,
+                                             .share = r->shares[i].share});
     }
     return 0;
 }

@@ -190,7 +190,7 @@ static void many_models_are_brief(void **state)
     outcome_free(&o);
     o = reach("trf a=alibi b=alibi c=alibi d=alibi --layers 2 --train-length 64");
     assert_int_equal(times(o.out, "of the weight that"), 0);
-    assert_int_equal(times(o.out, "(--json has what to expect"), 1);
+    assert_int_equal(times(o.out, "(--json has the share of each"), 1);
     outcome_free(&o);
 }
 

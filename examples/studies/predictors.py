@@ -4,12 +4,8 @@ Written down, thresholds included, when the eight models of SEEN had been measur
 what they say of every later model is a test. A rule maps a model to True, False, or None where it has no say; a score orders models.
 """
 
-import os
-import re
 from dataclasses import dataclass
 from typing import Callable
-
-from models import ROOT
 
 SEEN = ("rotary", "alibi", "window-40", "window-64", "window-24", "sinusoidal", "kerple-log", "sandwich")
 
@@ -40,14 +36,6 @@ def outcome(rule, models):
     """(right, wrong, without a say) of a rule."""
     said = [(rule.says(m), m.holds) for m in models]
     return sum(s is not None and s == h for s, h in said), sum(s is not None and s != h for s, h in said), sum(s is None for s, _ in said)
-
-
-def shipped(rule, models):
-    """Whether the counts that `reach` prints of the rule (FIELD or KERNEL in analyze/extrapolation.h) are those of these models."""
-    with open(os.path.join(ROOT, "analyze", "extrapolation.h"), encoding="utf-8") as file:
-        counts = dict(re.findall(r"#define EXTRAPOLATION_(\w+) (\d+)$", file.read(), re.M))
-    right, wrong, _ = outcome(RULES[{"FIELD": 1, "KERNEL": 3}[rule]], models)
-    return (int(counts[f"{rule}_RIGHT"]), int(counts[f"{rule}_TESTED"])) == (right, right + wrong)
 
 
 def area(rule, models):

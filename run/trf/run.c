@@ -28,7 +28,8 @@ enum run_status trf_run(struct trf_run *r, struct error *e)
     }
     if (status == RUN_DONE)
         status = trf_analyze(r, e);
-    if (status == RUN_DONE && (trf_rank(r, e) != 0 || trf_look(r, e) != 0 || trf_rotary(r, e) != 0))
+    if (status == RUN_DONE &&
+        (trf_rank(r, e) != 0 || trf_shares(r, e) != 0 || trf_rotary(r, e) != 0))
         status = RUN_FAILED;
     if (status == RUN_DONE && o->certificate && trf_write_certificate(r, e) != 0)
         status = RUN_FAILED;
@@ -74,12 +75,12 @@ void trf_run_free(struct trf_run *r)
     free(r->curves);
     free(r->heads);
     free(r->places);
-    free(r->outlooks);
+    free(r->shares);
     free(r->rotaries);
     formula_arguments_free(r->arguments, r->count);
     r->heads = NULL;
     r->places = NULL;
-    r->outlooks = NULL;
+    r->shares = NULL;
     r->rotaries = NULL;
     r->curves = NULL;
     r->curve_count = 0;

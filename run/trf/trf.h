@@ -70,8 +70,11 @@ struct kernel_curve {
     double field; /* upper bound of the field, in tokens; 0: none, or no double */
 };
 
-/* What the biases of an argument imply for longer texts (analyze/extrapolation.h). */
-struct trf_outlook {
+/* Distances over which kernels are convolved, in training lengths. */
+enum { SHARE_DISTANCES = 8 };
+
+/* How much of the weight of all layers is near (analyze/kernel_share.h). */
+struct trf_share {
     size_t train_length; /* 0: unknown */
     int layers;
     double share; /* of their convolved kernel within the training length; NaN: unknown */
@@ -89,7 +92,7 @@ struct trf_run {
     int depths; /* 1, or 2 with --layers */
     struct trf_place *places; /* [place_count] */
     int place_count;
-    struct trf_outlook *outlooks; /* [count]; NULL before trf_look */
+    struct trf_share *shares; /* [count]; NULL before trf_shares */
     struct trf_rotary *rotaries; /* [rotary_count] by argument, bias, inputs */
     int rotary_count;
     struct kernel_curve *curves; /* [curve_count]; NULL before trf_find_curves */
@@ -120,8 +123,8 @@ enum run_status trf_read(struct trf_run *r, struct error *e) MUST_USE;
 enum run_status trf_analyze(struct trf_run *r, struct error *e) MUST_USE;
 /* Fills r->places from the analysis. */
 int trf_rank(struct trf_run *r, struct error *e) MUST_USE;
-/* Fills r->outlooks. */
-int trf_look(struct trf_run *r, struct error *e) MUST_USE;
+/* Fills r->shares. */
+int trf_shares(struct trf_run *r, struct error *e) MUST_USE;
 /* Fills r->rotaries. */
 int trf_rotary(struct trf_run *r, struct error *e) MUST_USE;
 /* The training length of an argument in tokens, from its checkpoint or the options; 0: unknown. */

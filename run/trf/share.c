@@ -1,8 +1,8 @@
-/* Whether a model with these biases probably keeps its loss on longer texts, by
- * analyze/extrapolation.h. */
+/* How much of the weight of all layers lies within the training length, by
+ * analyze/kernel_share.h. */
 #include "run/trf/trf.h"
 
-#include "analyze/extrapolation.h"
+#include "analyze/kernel_share.h"
 #include "run/models.h"
 
 #include <math.h>
@@ -50,9 +50,9 @@ static int is_known(const struct formula_argument *a)
     return a->set.bias_count > 0;
 }
 
-static int look(struct trf_outlook *out, const struct formula_argument *a, struct error *e)
+static int find_share(struct trf_share *out, const struct formula_argument *a, struct error *e)
 {
-    size_t distances = EXTRAPOLATION_DISTANCES * out->train_length;
+    size_t distances = SHARE_DISTANCES * out->train_length;
     size_t count = (size_t)a->set.bias_count;
     double *kernels = calloc(count * distances, sizeof *kernels);
     const double **kernel = calloc(count, sizeof *kernel);
@@ -69,7 +69,7 @@ static int look(struct trf_outlook *out, const struct formula_argument *a, struc
         rc = mean_kernel(kernels + b * distances, a, &a->set.biases[b], distances, e);
     }
     if (rc == 1)
-        out->share = extrapolation_share(kernel, layers, (int)count, distances, out->train_length);
+        out->share = kernel_share(kernel, layers, (int)count, distances, out->train_length);
     free(layers);
     free(kernel);
     free(kernels);
@@ -83,7 +83,7 @@ long trf_train_length(const struct trf_run *r, int argument)
     return own ? own : r->options->train_length;
 }
 
-int trf_look(struct trf_run *r, struct error *e)
+int trf_shares(struct trf_run *r, struct error *e)
 {
     const struct trf_options *o = r->options;
     int taken = 0, rc = 0;
@@ -93,19 +93,18 @@ int trf_look(struct trf_run *r, struct error *e)
                  r->arguments[i].set.train_length == o->train_length;
     if (o->train_length && !taken)
         return models_refuse_length(e);
-    r->outlooks = calloc((size_t)r->count + 1, sizeof *r->outlooks);
-    if (!r->outlooks)
-        return fail_memory(e, (double)r->count * sizeof *r->outlooks,
-                           "what is likely on longer texts");
+    r->shares = calloc((size_t)r->count + 1, sizeof *r->shares);
+    if (!r->shares)
+        return fail_memory(e, (double)r->count * sizeof *r->shares, "shares of kernels");
     for (int i = 0; i < r->count && rc == 0; i++) {
         const struct formula_argument *a = &r->arguments[i];
-        struct trf_outlook *out = &r->outlooks[i];
+        struct trf_share *out = &r->shares[i];
 
         out->train_length = (size_t)trf_train_length(r, i);
         out->layers = a->set.layers ? a->set.layers : (int)o->layers;
         out->share = NAN;
         if (out->train_length && out->train_length <= LENGTH_MOST && is_known(a))
-            rc = look(out, a, e);
+            rc = find_share(out, a, e);
     }
     return rc;
 }

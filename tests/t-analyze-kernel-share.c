@@ -1,11 +1,11 @@
-/* analyze/extrapolation.c: against distributions whose convolutions have closed forms, and against
+/* analyze/kernel_share.c: against distributions whose convolutions have closed forms, and against
  * sums written out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/extrapolation.h"
+#include "analyze/kernel_share.h"
 
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>
@@ -16,20 +16,6 @@ static void is_near(double value, double expected)
 {
     if (!(fabs(value - expected) <= 1e-12))
         fail_msg("%.17g, not %.17g", value, expected);
-}
-
-static void test_field(void **state)
-{
-    static const struct {
-        size_t half, inputs, train;
-        int said;
-    } cases[] = {{35, 400, 100, 1}, {36, 400, 100, 0}, {35, 399, 100, -1}, {1, 4, 1, 0},
-                 {1, 12, 3, 1},     {2, 12, 3, 0},     {5, 100, 0, -1},    {1, 100, SIZE_MAX, -1}};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(extrapolation_by_field(cases[i].half, cases[i].inputs, cases[i].train),
-                         cases[i].said);
 }
 
 /* Steps of p^t: after R layers the distance t has the weight (1-p)^R p^t (t+R-1 over R-1), the
@@ -50,8 +36,8 @@ static void test_geometric(void **state)
         all += weight;
         in += t < WITHIN ? weight : 0;
     }
-    is_near(extrapolation_share(&one, (const int[]){LAYERS}, 1, N, WITHIN), in / all);
-    is_near(extrapolation_share(two, (const int[]){2, 3}, 2, N, WITHIN), in / all);
+    is_near(kernel_share(&one, (const int[]){LAYERS}, 1, N, WITHIN), in / all);
+    is_near(kernel_share(two, (const int[]){2, 3}, 2, N, WITHIN), in / all);
 }
 
 /* A window of w in each of R layers: ways to write distances below `within` as R steps below w, by
@@ -75,11 +61,11 @@ static void test_windows(void **state)
     (void)state;
     for (int t = 0; t < 48; t++)
         kernel[t] = 0.25;
-    is_near(extrapolation_share(&one, (const int[]){4}, 1, 1024, 128), windows_within(48, 4, 128));
-    is_near(extrapolation_share(&one, (const int[]){4}, 1, 1024, 189), 1);
-    is_near(extrapolation_share(&one, (const int[]){4}, 1, 150, 100),
+    is_near(kernel_share(&one, (const int[]){4}, 1, 1024, 128), windows_within(48, 4, 128));
+    is_near(kernel_share(&one, (const int[]){4}, 1, 1024, 189), 1);
+    is_near(kernel_share(&one, (const int[]){4}, 1, 150, 100),
             windows_within(48, 4, 100) / windows_within(48, 4, 150));
-    is_near(extrapolation_share(&one, (const int[]){1}, 1, 1024, 12), 0.25);
+    is_near(kernel_share(&one, (const int[]){1}, 1, 1024, 12), 0.25);
 }
 
 /* Two layers of different kernels, summed pair by pair; one of them falls too fast for a double. */
@@ -99,13 +85,12 @@ static void test_pairs(void **state)
             all += slow[t] * fast[u];
             in += t + u < WITHIN ? slow[t] * fast[u] : 0;
         }
-    is_near(extrapolation_share(both, (const int[]){1, 1}, 2, N, WITHIN), in / all);
+    is_near(kernel_share(both, (const int[]){1, 1}, 2, N, WITHIN), in / all);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_field),
         cmocka_unit_test(test_geometric),
         cmocka_unit_test(test_windows),
         cmocka_unit_test(test_pairs),

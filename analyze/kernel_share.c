@@ -1,24 +1,16 @@
-#include "analyze/extrapolation.h"
+#include "analyze/kernel_share.h"
 
 #if __has_include(<flint/arb_poly.h>)
 #include <flint/arb_poly.h>
 #else
 #include <arb_poly.h>
 #endif
-#include <math.h>
 
 /* Smaller coefficients, relative to the sum, are dropped: they change no printed digit, and
  * products of numbers of very different size are slow. */
 static const double least_share = 0x1p-80;
 
 enum { BITS = 64 };
-
-int extrapolation_by_field(size_t half, size_t inputs, size_t train_length)
-{
-    if (!train_length || inputs / EXTRAPOLATION_INPUTS < train_length)
-        return -1;
-    return (double)half <= EXTRAPOLATION_FIELD * (double)train_length;
-}
 
 static void set_kernel(arb_poly_t out, const double *kernel, size_t distances)
 {
@@ -42,8 +34,8 @@ static double sum_of_first(const arb_poly_t p, size_t count)
     return sum;
 }
 
-double extrapolation_share(const double *const *kernel, const int *layers, int kernels,
-                           size_t distances, size_t within)
+double kernel_share(const double *const *kernel, const int *layers, int kernels, size_t distances,
+                    size_t within)
 {
     arb_poly_t all, one;
     double share;
