@@ -236,7 +236,10 @@ static int refuse(const struct memory_plan *p, const struct choice *c, struct er
     const char *path = c->shape->d->path;
     char needs[BYTES_TEXT], may[BYTES_TEXT];
     int longest = longest_fit(p, c);
-    bytes_text(needs, p->total), bytes_text(may, p->budget);
+    struct memory_plan least = *p;
+    if (longest == 0)
+        plan_for(&least, c, 1, 1);
+    bytes_text(needs, least.total), bytes_text(may, p->budget);
     if (longest == 0)
         return fail(e,
                     "%s: the weights of one layer and one token need %s, and only %s may be used "

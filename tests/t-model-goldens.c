@@ -480,6 +480,15 @@ static void test_memory_plan(void **state)
     if (engine_estimate(&plan, k, d, &o, &e))
         fail_msg("the length that would fit does not: %s", e.text);
     assert_true(plan.total <= (double)little);
+    /* where not even one token fits, what it needs does not depend on what was asked for */
+    char longest[sizeof e.text];
+    o.memory = 1000;
+    assert_int_equal(engine_estimate(&plan, k, d, &o, &e), -1);
+    memcpy(longest, e.text, sizeof longest);
+    assert_non_null(strstr(longest, "one token need"));
+    o.positions = 1;
+    assert_int_equal(engine_estimate(&plan, k, d, &o, &e), -1);
+    assert_string_equal(e.text, longest);
     o.memory = 1u << 30;
     o.positions = 4000;
     assert_int_equal(engine_estimate(&plan, k, d, &o, &e), 0);
