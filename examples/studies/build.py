@@ -27,10 +27,11 @@ import figures
 import formulas
 import predictors
 import probed
+import recurrent
 import tables
 import validation
 from gates import measure_field, read_csv
-from models import HERE, INPUTS, ROOT, read_models, read_repeats
+from models import HERE, INPUTS, ROOT, read_folder, read_models, read_repeats
 
 PAGES = os.path.join(ROOT, "doc", "studies")
 
@@ -110,14 +111,15 @@ def main():
     parser.add_argument("--repeat", type=int, default=2, metavar="N")
     options = parser.parse_args()
     models, repeats = (read(os.path.abspath(options.reach)) for read in (read_models, read_repeats))
+    states = read_folder(os.path.join(ROOT, "examples", "recurrent"), os.path.abspath(options.reach))
     repeat(models, options.repeat)
     os.makedirs(PAGES, exist_ok=True)
-    figures.draw(models, PAGES, os.path.abspath(options.reach))
+    figures.draw(models, states, PAGES, os.path.abspath(options.reach))
     said = formulas.Calculator(os.path.abspath(options.reach))
     for page in sorted(os.listdir(os.path.join(HERE, "pages"))):
         with open(os.path.join(HERE, "pages", page), encoding="utf-8") as file:
             text = file.read()
-        names = {"claim": claim, "said": said, "trf": said.trf, "fit": said.fit, "M": models, "R": repeats, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation), **vars(probed), **vars(distances), **vars(formulas)}
+        names = {"claim": claim, "said": said, "trf": said.trf, "fit": said.fit, "M": models, "R": repeats, "S": states, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation), **vars(probed), **vars(recurrent), **vars(distances), **vars(formulas)}
         if not (rendered := render(text, names, page)).strip():
             continue        # nothing of it is measured yet
         with open(os.path.join(PAGES, page), "w", encoding="utf-8") as file:

@@ -8,12 +8,14 @@ import tempfile
 
 import distances
 import formulas
+import recurrent
 import tables
 import validation
 
 # Okabe and Ito's colours, which people who see fewer colours tell apart, but for yellow, too light on white; then the same dashed
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 POINTS = (5, 7, 9, 11, 15, 13)
+MARKS = (5, 7, 9, 11, 4, 6, 8)     # filled, then open
 WIDTH = 17.0    # cm
 TRAINED = 128
 NAMED = (("gradient", "10,0.55 center"), ("kernel, 1 layer", "9,0.85 center"), ("kernel, 4 layers", "3.2,0.1"))     # beside the curves of one panel of theory
@@ -162,6 +164,25 @@ def far(folder):
           f"# data\n{data}# plot\nplot " + ", \\\n     ".join(parts) + "\n")
 
 
+def states(models, folder):
+    """Models with states and some with attention: the share of one input by its distance, and the mean distance of the gradient by the number of inputs."""
+    names = list(dict.fromkeys(row["model"] for row in validation.data("recurrent-lengths") if row["model"] in models and models[row["model"]].trained == TRAINED))
+    data, left, right = "", ["$line with lines lc rgb '#808080' lw 1 dt 3 notitle"], ["$line2 with lines lc rgb '#808080' lw 1 dt 3 notitle"]
+    for i, name in enumerate(names):
+        points = [p for k, p in enumerate(models[name].curve) if p[0] < 8 or k % 3 == 0]
+        data += block(f"m{i}", [(f"{(a[0] * b[0]) ** 0.5:.2f}", f"{(b[1] - a[1]) / (b[0] - a[0]):.4g}") for a, b in zip(points, points[1:]) if b[1] - a[1] > 1e-9])
+        data += block(f"d{i}", [(inputs, *recurrent.distance_at(name, inputs)) for inputs in recurrent.by_inputs(name)])
+        left.append(f"$m{i} using 1:2 with linespoints {style(i)} pt {MARKS[i % len(MARKS)]} pi 5 ps 1.1 lw 1.2 notitle")
+        right.append(f"$d{i} using 1:2:3 with yerrorlines {style(i)} pt {MARKS[i % len(MARKS)]} ps 1.1 lw 1.2 title '{name}'")
+    write(folder, "recurrent", 8,
+          "# style\nset encoding utf8\nset tics nomirror\nset border 3\nset logscale xy\nset format x '%.0f'\n"
+          f"# data\n{block('line', [(TRAINED, 1e-7), (TRAINED, 1)])}{block('line2', [(TRAINED, 10), (TRAINED, 3000)])}{data}"
+          "# panels\nset multiplot layout 1,2 margins 0.09,0.77,0.15,0.96 spacing 0.125,0\n"
+          "set xrange [1:1024]\nset yrange [1e-7:1]\nset format y '10^{%T}'\nset xtics 1,8\nset xlabel 'most recent tokens'\nset ylabel 'share of one input' offset 1\nplot " + ", \\\n     ".join(left) +
+          "\nset xrange [56:4700]\nset yrange [10:3000]\nset format y '%.0f'\nset xtics 64,4\nset xlabel 'inputs'\nset ylabel 'mean distance of the gradient, tokens' offset 0\n"
+          "set key at screen 0.785,0.95 left top Left reverse noenhanced samplen 1.5\nplot " + ", \\\n     ".join(right) + "\nunset multiplot\n")
+
+
 def by_reach(reach, name, figure, folder, verb, *arguments):
     """The pictures of a figure that `reach plot` draws of what VERB writes. Its script names the folder that it was made in, and is not kept."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -179,8 +200,10 @@ def biases(reach, folder):
     by_reach(reach, "epsilon", "epsilon", folder, "trf", "alibi", "type1", "type2", "window(512)", "kerple_log(p=1.1,a=1)", "--heads", "1", "--epsilon", "0.01:0.1:0.01", "--epsilon", "0.15:0.5:0.05")
 
 
-def draw(models, folder, reach):
+def draw(models, with_states, folder, reach):
     biases(reach, folder)
+    if validation.data("recurrent-lengths"):
+        states(models | with_states, folder)
     curves(models, folder)
     if distances.far_models():
         far(folder)

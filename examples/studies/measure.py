@@ -18,7 +18,7 @@ protocols    NLL of 65,536 tokens by blocks of 128, by windows of 128 that slide
 costs        processor time and memory of `reach erf` on one thread, by encoding
 far          NLL at every position of 8 texts of 32,768 tokens, 256 L_tr, beside that of the last 128 tokens alone
 dtypes       NLL of 1000 targets at 1, 4 and 16 L_tr with position biases computed in bf16 and f16, paired with those in double
-recurrent-*  validation, decay and far of the models of examples/recurrent; their fields by the number of inputs measured (lengths), and the decays of their heads (heads)
+recurrent-*  validation, decay and far of the models of examples/recurrent; their fields by the number of inputs measured (lengths), its growth, and the decays of their heads (heads)
 averaging    NLL of the last of 513 tokens where the inputs before the last 128 are cut off, those of another place, or the same in another order
 
 Needs `reach`, NumPy, and for decay h5py.
@@ -38,7 +38,7 @@ sys.path[:0] = [os.path.dirname(HERE), HERE, os.path.join(ROOT, "python")]
 from gates import NOVEL, STRIDE, TARGETS, TEXT, is_repeat, mean_and_error, read_csv, thinned, write_csv  # noqa: E402
 from distant import AVERAGED, BIASED, FAR, averaging, dtypes, far  # noqa: E402
 from probes import COSTED, MODELS, copies, costs, place_of, positions_of, protocols, tokens_of  # noqa: E402
-from states import BESIDE, heads, lengths, recurrent_names  # noqa: E402
+from states import BESIDE, growth, heads, lengths, recurrent_names  # noqa: E402
 from validation import REAL_SEGMENTS  # noqa: E402
 
 LENGTH, SEGMENTS, TESTS = 513, 400, 100
@@ -231,6 +231,7 @@ STAGES |= {
     "recurrent-far": (recurrent_names, far, STAGES["far"][2]),
     "recurrent-lengths": (lambda: [*recurrent_names(), *BESIDE], lengths, ["the field of 100 segments by the number of inputs, with 95 % intervals; distance: mean over segments of the sum of t s(t), t the distance from the last "
                                                                           "input, s its share of the gradient; nll: of the last token, in nats; _se: standard errors"]),
+    "recurrent-growth": (lambda: [*recurrent_names(), *BESIDE], growth, ["reach erf --growth --threshold 0.5, 400 segments of 1024 tokens, with 95 % intervals"]),
     "recurrent-heads": (recurrent_names, heads, ["reach erf --attention, 100 segments of 129 tokens; units: doc/outputs.md, attention.csv"]),
 }
 

@@ -1,9 +1,11 @@
 """What data/recurrent-*.csv say (measure.py), for the page on models whose blocks carry states. S: the models of examples/recurrent."""
 
-from statistics import median
+import math
+import re
 
+from distances import STUDENT
 from tables import markdown, rank_correlation, signed
-from validation import data, decay, interval, validated, validation_table
+from validation import data, interval
 
 BESIDE = ("alibi", "rotary", "window-40")
 
@@ -69,5 +71,77 @@ def recurrent_far_table():
     rows = data("recurrent-far")
     names, octaves = (list(dict.fromkeys(r[key] for r in rows)) for key in ("model", "last"))
     octaves = [last for last in octaves if int(last) >= 256]
-    cells = {(r["model"], r["last"]): (float(r["change"]), 2.365 * float(r["change_se"])) for r in rows}    # Student, 7 degrees of freedom
-    return markdown(["model", *(f"{int(last) // 2 + 1} to {last}" for last in octaves)], [[f"`{n}`", *(signed(cells[n, last]) for last in octaves)] for n in names])
+    return markdown(["model", *(f"{int(last) // 2 + 1} to {last}" for last in octaves)], [[f"`{n}`", *(signed(far_change(n, last)) for last in octaves)] for n in names])
+
+
+def far_changes(model):
+    """The changes of the loss by octaves of the position, the first beyond L_tr first."""
+    return [float(r["change"]) for r in data("recurrent-far") if r["model"] == model]
+
+
+def far_change(model, last):
+    """The change in the octave that ends at that position, with half of its 95 % interval."""
+    row = next(r for r in data("recurrent-far") if r["model"] == model and r["last"] == str(last))
+    return float(row["change"]), STUDENT[7] * float(row["change_se"])
+
+
+def fastest_left(model):
+    """The factor by which the slowest head's state decays from token to token, as what it loses."""
+    return 1 - math.exp(math.log(0.01) / slowest(model))
+
+
+def interval3(row):
+    return interval((row["value"], row["lo"], row["hi"]))
+
+
+def growth_of(model):
+    """The exponent of growth of ERF(0.5) with its interval."""
+    row = next(r for r in data("recurrent-growth") if r["model"] == model)
+    return tuple(float(row[f"growth{end}"]) for end in ("", "_lo", "_hi"))
+
+
+# the rule of registered.md, that of [A], and the second of rules.md
+PREDICTORS = {
+    "x <= 0.4": lambda m: growth_of(m.name)[0] <= 0.4,
+    "ERF(0.99) <= L_tr": lambda m: m.erf(0.99).tokens <= m.trained,
+    "ERF(0.5) <= 0.35 L_tr": lambda m: m.erf(0.5).tokens <= 0.35 * m.trained,
+}
+
+
+def prediction_table(states, models):
+    """What rules say of each model, and what its loss does."""
+    chosen = [*states.values(), *(models[n] for n in BESIDE)]
+    return markdown(["model", "x", "at 16 L_tr", "extrapolates", *PREDICTORS],
+                    [[f"`{m.name}`", interval(growth_of(m.name)), signed(m.rise(16)), "yes" if m.holds else "no", *("yes" if says(m) else "no" for says in PREDICTORS.values())] for m in chosen])
+
+
+def right(states, rule):
+    """The models of which a rule is right."""
+    return [n for n, m in states.items() if PREDICTORS[rule](m) == m.holds]
+
+
+def rank_of_growth(states):
+    """The rank correlation of x and the rise at 16 L_tr."""
+    return rank_correlation([growth_of(n)[0] for n in states], [m.rise(16)[0] for m in states.values()])
+
+
+def share_unforgotten(model, times=16, trained=128):
+    """Heads of a model whose state keeps more than a hundredth over so many times L_tr."""
+    return sum(t > times * trained for heads in decays_of(model).values() for t in heads)
+
+
+def by_training(states, repeats):
+    """mamba2 by the length that it was trained on."""
+    found = {m.trained: m for m in [*repeats.values(), *states.values()] if re.fullmatch(r"mamba2(-train-\d+)?", m.name) and by_inputs(m.name)}
+    return dict(sorted(found.items()))
+
+
+def trained_table(states, repeats):
+    return markdown(["L_tr", "NLL at L_tr", "at 2 L_tr", "at 4 L_tr", "at 16 L_tr", "extrapolates", "ERF(0.5)", "ERF(0.9)", "ERF(0.99)", "ERF(0.99) / L_tr", "mean distance", "slowest head"],
+                    [[length, f"{m.nll():.3f}", *(signed(m.rise(k)) for k in (2, 4, 16)), "yes" if m.holds else "no", *(erf_at(m.name, 4096, q) for q in ("0.5", "0.9", "0.99")),
+                      f"{erf_at(m.name, 4096, '0.99') / length:.1f}", "{:.1f} ± {:.1f}".format(*distance_at(m.name, 4096)), f"{slowest(m.name):.0f}"] for length, m in by_training(states, repeats).items()])
+
+
+def lengths_trained(states, repeats):
+    """Whether mamba2 was measured as trained on three lengths."""
+    return len(by_training(states, repeats)) > 2

@@ -5,6 +5,7 @@ import os
 import tempfile
 
 from gates import TEXT, mean_and_error, read_csv
+from learned import measure_field
 from probes import RECURRENT, place_of, run
 
 BESIDE = ("alibi", "rotary", "window-40")       # attention, for comparison
@@ -35,6 +36,12 @@ def lengths(options, name):
         table.append([name, inputs, len(shares), *(fields[q][key] for q in THRESHOLDS for key in ("erf", "erf_lo", "erf_hi")),
                       *(f"{x:.4f}" for x in distance), *(f"{x:.5f}" for x in mean_and_error([-x for x in log_p]))])
     return table
+
+
+def growth(options, name):
+    """The exponent of growth of ERF(0.5), as doc/studies/registered.md lays down for its rule."""
+    values, _ = measure_field(place_of(name), options.reach)
+    return [["model", "growth", "growth_lo", "growth_hi"], [name, *values[:3]]]
 
 
 def heads(options, name):
