@@ -1,16 +1,16 @@
 # gnuplot -e "set terminal pngcairo; set output 'curves.png'" curves.gp
 # style
 set encoding utf8
-set key opaque noenhanced samplen 1.2 spacing 0.8 width -4
+set key opaque noenhanced samplen 1.2 spacing 0.75 width -4
 set tics nomirror
 set border 3
 set logscale x 2
-set xrange [1:1024]
-set yrange [0:1]
+set xrange [1:1100]
+set yrange [0:1.04]
 set format x '%.0f'
 set xtics 1,4
 set xlabel 'most recent tokens'
-set ylabel 'share of the gradient'
+set ylabel 'share of the summed norm'
 set title offset 0,-0.5
 # data
 $line << END
@@ -2717,31 +2717,31 @@ plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      $m0_4 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#E69F00' notitle, \
      $m0_5 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#56B4E9' notitle, \
      $m0_6 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#000000' notitle, \
-     $m0_0 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2 title 'window-16', \
-     $m0_1 using 1:2 with lines lc rgb '#D55E00' dt 1 lw 1.2 title 'window-24', \
-     $m0_2 using 1:2 with lines lc rgb '#009E73' dt 1 lw 1.2 title 'window-32', \
-     $m0_3 using 1:2 with lines lc rgb '#CC79A7' dt 1 lw 1.2 title 'window-40', \
-     $m0_4 using 1:2 with lines lc rgb '#E69F00' dt 1 lw 1.2 title 'window-48', \
-     $m0_5 using 1:2 with lines lc rgb '#56B4E9' dt 1 lw 1.2 title 'window-64', \
-     $m0_6 using 1:2 with lines lc rgb '#000000' dt 1 lw 1.2 title 'window-96'
+     $m0_0 using 1:2 with linespoints pi 12 lc rgb '#0072B2' pt 5 ps 0.9 lw 1.2 title 'window-16', \
+     $m0_1 using 1:2 with linespoints pi 12 lc rgb '#D55E00' pt 7 ps 0.9 lw 1.2 title 'window-24', \
+     $m0_2 using 1:2 with linespoints pi 12 lc rgb '#009E73' pt 9 ps 0.9 lw 1.2 title 'window-32', \
+     $m0_3 using 1:2 with linespoints pi 12 lc rgb '#CC79A7' pt 11 ps 0.9 lw 1.2 title 'window-40', \
+     $m0_4 using 1:2 with linespoints pi 12 lc rgb '#E69F00' pt 4 ps 0.9 lw 1.2 title 'window-48', \
+     $m0_5 using 1:2 with linespoints pi 12 lc rgb '#56B4E9' pt 6 ps 0.9 lw 1.2 title 'window-64', \
+     $m0_6 using 1:2 with linespoints pi 12 lc rgb '#000000' pt 8 ps 0.9 lw 1.2 title 'window-96'
 set title 'ALiBi, shifted slopes'
 set key bottom right Right noreverse
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      $m1_0 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#0072B2' notitle, \
      $m1_1 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#D55E00' notitle, \
      $m1_2 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#009E73' notitle, \
-     $m1_0 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2 title 'alibi-minus-3', \
-     $m1_1 using 1:2 with lines lc rgb '#D55E00' dt 1 lw 1.2 title 'alibi', \
-     $m1_2 using 1:2 with lines lc rgb '#009E73' dt 1 lw 1.2 title 'alibi-plus-4'
+     $m1_0 using 1:2 with linespoints pi 12 lc rgb '#0072B2' pt 5 ps 0.9 lw 1.2 title 'alibi-minus-3', \
+     $m1_1 using 1:2 with linespoints pi 12 lc rgb '#D55E00' pt 7 ps 0.9 lw 1.2 title 'alibi', \
+     $m1_2 using 1:2 with linespoints pi 12 lc rgb '#009E73' pt 9 ps 0.9 lw 1.2 title 'alibi-plus-4'
 set title 'ALiBi, equal slopes'
 set key bottom right Right noreverse
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      $m2_0 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#0072B2' notitle, \
      $m2_1 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#D55E00' notitle, \
      $m2_2 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#009E73' notitle, \
-     $m2_0 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2 title 'alibi-equal-0', \
-     $m2_1 using 1:2 with lines lc rgb '#D55E00' dt 1 lw 1.2 title 'alibi-equal-4', \
-     $m2_2 using 1:2 with lines lc rgb '#009E73' dt 1 lw 1.2 title 'alibi-equal-8'
+     $m2_0 using 1:2 with linespoints pi 12 lc rgb '#0072B2' pt 5 ps 0.9 lw 1.2 title 'alibi-equal-0', \
+     $m2_1 using 1:2 with linespoints pi 12 lc rgb '#D55E00' pt 7 ps 0.9 lw 1.2 title 'alibi-equal-4', \
+     $m2_2 using 1:2 with linespoints pi 12 lc rgb '#009E73' pt 9 ps 0.9 lw 1.2 title 'alibi-equal-8'
 set title 'absolute, rotary, none'
 set key top left Left reverse
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
@@ -2750,11 +2750,11 @@ plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      $m3_2 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#009E73' notitle, \
      $m3_3 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#CC79A7' notitle, \
      $m3_4 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#E69F00' notitle, \
-     $m3_0 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2 title 'learned', \
-     $m3_1 using 1:2 with lines lc rgb '#D55E00' dt 1 lw 1.2 title 'none', \
-     $m3_2 using 1:2 with lines lc rgb '#009E73' dt 1 lw 1.2 title 'rotary', \
-     $m3_3 using 1:2 with lines lc rgb '#CC79A7' dt 1 lw 1.2 title 'rotary-base-500000', \
-     $m3_4 using 1:2 with lines lc rgb '#E69F00' dt 1 lw 1.2 title 'sinusoidal'
+     $m3_0 using 1:2 with linespoints pi 12 lc rgb '#0072B2' pt 5 ps 0.9 lw 1.2 title 'learned', \
+     $m3_1 using 1:2 with linespoints pi 12 lc rgb '#D55E00' pt 7 ps 0.9 lw 1.2 title 'none', \
+     $m3_2 using 1:2 with linespoints pi 12 lc rgb '#009E73' pt 9 ps 0.9 lw 1.2 title 'rotary', \
+     $m3_3 using 1:2 with linespoints pi 12 lc rgb '#CC79A7' pt 11 ps 0.9 lw 1.2 title 'rotary-base-500000', \
+     $m3_4 using 1:2 with linespoints pi 12 lc rgb '#E69F00' pt 4 ps 0.9 lw 1.2 title 'sinusoidal'
 set title 'KERPLE, T5'
 set key bottom right Right noreverse
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
@@ -2764,12 +2764,12 @@ plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      $m4_3 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#CC79A7' notitle, \
      $m4_4 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#E69F00' notitle, \
      $m4_5 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#56B4E9' notitle, \
-     $m4_0 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2 title 'kerple-log', \
-     $m4_1 using 1:2 with lines lc rgb '#D55E00' dt 1 lw 1.2 title 'kerple-log-0.9', \
-     $m4_2 using 1:2 with lines lc rgb '#009E73' dt 1 lw 1.2 title 'kerple-log-1.1', \
-     $m4_3 using 1:2 with lines lc rgb '#CC79A7' dt 1 lw 1.2 title 'kerple-power', \
-     $m4_4 using 1:2 with lines lc rgb '#E69F00' dt 1 lw 1.2 title 't5', \
-     $m4_5 using 1:2 with lines lc rgb '#56B4E9' dt 1 lw 1.2 title 't5-most-32'
+     $m4_0 using 1:2 with linespoints pi 12 lc rgb '#0072B2' pt 5 ps 0.9 lw 1.2 title 'kerple-log', \
+     $m4_1 using 1:2 with linespoints pi 12 lc rgb '#D55E00' pt 7 ps 0.9 lw 1.2 title 'kerple-log-0.9', \
+     $m4_2 using 1:2 with linespoints pi 12 lc rgb '#009E73' pt 9 ps 0.9 lw 1.2 title 'kerple-log-1.1', \
+     $m4_3 using 1:2 with linespoints pi 12 lc rgb '#CC79A7' pt 11 ps 0.9 lw 1.2 title 'kerple-power', \
+     $m4_4 using 1:2 with linespoints pi 12 lc rgb '#E69F00' pt 4 ps 0.9 lw 1.2 title 't5', \
+     $m4_5 using 1:2 with linespoints pi 12 lc rgb '#56B4E9' pt 6 ps 0.9 lw 1.2 title 't5-most-32'
 set title 'other biases'
 set key bottom right Right noreverse
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
@@ -2779,10 +2779,10 @@ plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      $m5_3 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#CC79A7' notitle, \
      $m5_4 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#E69F00' notitle, \
      $m5_5 using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '#56B4E9' notitle, \
-     $m5_0 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2 title 'divergent-a', \
-     $m5_1 using 1:2 with lines lc rgb '#D55E00' dt 1 lw 1.2 title 'divergent-b', \
-     $m5_2 using 1:2 with lines lc rgb '#009E73' dt 1 lw 1.2 title 'sandwich', \
-     $m5_3 using 1:2 with lines lc rgb '#CC79A7' dt 1 lw 1.2 title 'smoothed-sandwich', \
-     $m5_4 using 1:2 with lines lc rgb '#E69F00' dt 1 lw 1.2 title 'type1', \
-     $m5_5 using 1:2 with lines lc rgb '#56B4E9' dt 1 lw 1.2 title 'type2'
+     $m5_0 using 1:2 with linespoints pi 12 lc rgb '#0072B2' pt 5 ps 0.9 lw 1.2 title 'divergent-a', \
+     $m5_1 using 1:2 with linespoints pi 12 lc rgb '#D55E00' pt 7 ps 0.9 lw 1.2 title 'divergent-b', \
+     $m5_2 using 1:2 with linespoints pi 12 lc rgb '#009E73' pt 9 ps 0.9 lw 1.2 title 'sandwich', \
+     $m5_3 using 1:2 with linespoints pi 12 lc rgb '#CC79A7' pt 11 ps 0.9 lw 1.2 title 'smoothed-sandwich', \
+     $m5_4 using 1:2 with linespoints pi 12 lc rgb '#E69F00' pt 4 ps 0.9 lw 1.2 title 'type1', \
+     $m5_5 using 1:2 with linespoints pi 12 lc rgb '#56B4E9' pt 6 ps 0.9 lw 1.2 title 'type2'
 unset multiplot

@@ -104,27 +104,27 @@ set multiplot layout 1,2 margins 0.08,0.98,0.16,0.97 spacing 0.11,0
 set xlabel 'ERF(0.99) / L_{tr}'
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      0 with lines lc rgb '#808080' lw 0.5 notitle, \
-     $f0_0 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 5 ps 1.1 lc rgb '#0072B2' notitle, \
-     1/0 with points pt 5 ps 1.1 lc rgb '#0072B2' title 'windows', \
-     $f0_1 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 7 ps 1.1 lc rgb '#D55E00' notitle, \
-     1/0 with points pt 7 ps 1.1 lc rgb '#D55E00' title 'ALiBi, shifted slopes', \
-     $f0_2 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 9 ps 1.1 lc rgb '#009E73' notitle, \
-     1/0 with points pt 9 ps 1.1 lc rgb '#009E73' title 'ALiBi, equal slopes', \
-     $f0_3 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 11 ps 1.1 lc rgb '#CC79A7' notitle, \
-     1/0 with points pt 11 ps 1.1 lc rgb '#CC79A7' title 'absolute, rotary, none', \
-     $f0_4 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 15 ps 1.1 lc rgb '#E69F00' notitle, \
-     1/0 with points pt 15 ps 1.1 lc rgb '#E69F00' title 'KERPLE, T5', \
-     $f0_5 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 13 ps 1.1 lc rgb '#56B4E9' notitle, \
-     1/0 with points pt 13 ps 1.1 lc rgb '#56B4E9' title 'other biases'
+     $f0_0 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 5 ps 1.4 lw 0.7 lc rgb '#0072B2' notitle, \
+     1/0 with points pt 5 ps 1.4 lc rgb '#0072B2' title 'windows', \
+     $f0_1 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 7 ps 1.4 lw 0.7 lc rgb '#D55E00' notitle, \
+     1/0 with points pt 7 ps 1.4 lc rgb '#D55E00' title 'ALiBi, shifted slopes', \
+     $f0_2 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 9 ps 1.4 lw 0.7 lc rgb '#009E73' notitle, \
+     1/0 with points pt 9 ps 1.4 lc rgb '#009E73' title 'ALiBi, equal slopes', \
+     $f0_3 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 11 ps 1.4 lw 0.7 lc rgb '#CC79A7' notitle, \
+     1/0 with points pt 11 ps 1.4 lc rgb '#CC79A7' title 'absolute, rotary, none', \
+     $f0_4 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 4 ps 1.4 lw 0.7 lc rgb '#E69F00' notitle, \
+     1/0 with points pt 4 ps 1.4 lc rgb '#E69F00' title 'KERPLE, T5', \
+     $f0_5 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 6 ps 1.4 lw 0.7 lc rgb '#56B4E9' notitle, \
+     1/0 with points pt 6 ps 1.4 lc rgb '#56B4E9' title 'other biases'
 unset key
 set xlabel 'ERF(0.5) / L_{tr}'
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      0 with lines lc rgb '#808080' lw 0.5 notitle, \
-     $f1_0 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 5 ps 1.1 lc rgb '#0072B2' notitle, \
-     $f1_1 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 7 ps 1.1 lc rgb '#D55E00' notitle, \
-     $f1_2 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 9 ps 1.1 lc rgb '#009E73' notitle, \
-     $f1_3 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 11 ps 1.1 lc rgb '#CC79A7' notitle, \
-     $f1_4 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 15 ps 1.1 lc rgb '#E69F00' notitle, \
-     $f1_5 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 13 ps 1.1 lc rgb '#56B4E9' notitle
+     $f1_0 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 5 ps 1.4 lw 0.7 lc rgb '#0072B2' notitle, \
+     $f1_1 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 7 ps 1.4 lw 0.7 lc rgb '#D55E00' notitle, \
+     $f1_2 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 9 ps 1.4 lw 0.7 lc rgb '#009E73' notitle, \
+     $f1_3 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 11 ps 1.4 lw 0.7 lc rgb '#CC79A7' notitle, \
+     $f1_4 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 4 ps 1.4 lw 0.7 lc rgb '#E69F00' notitle, \
+     $f1_5 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 6 ps 1.4 lw 0.7 lc rgb '#56B4E9' notitle
 unset key
 unset multiplot

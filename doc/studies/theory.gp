@@ -5,8 +5,8 @@ unset key
 set tics nomirror
 set border 3
 set logscale x 2
-set xrange [1:1024]
-set yrange [0:1]
+set xrange [1:1100]
+set yrange [0:1.04]
 set format x '%.0f'
 set xtics 1,8
 set xlabel 'most recent tokens'
@@ -564,8 +564,8 @@ set title 'alibi'
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      $m0 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#0072B2' notitle, \
      $m0 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2, \
-     $m0 using 1:5 with lines lc rgb '#D55E00' dt 1 lw 1.2, \
-     $m0 using 1:6 with lines lc rgb '#009E73' dt 1 lw 1.2
+     $m0 using 1:5 with lines lc rgb '#D55E00' dt (9,4) lw 1.2, \
+     $m0 using 1:6 with lines lc rgb '#009E73' dt (9,3,2,3) lw 1.2
 set label 'gradient' at 10,0.55 center tc rgb '#0072B2'
 set label 'kernel, 1 layer' at 9,0.85 center tc rgb '#D55E00'
 set label 'kernel, 4 layers' at 3.2,0.1 tc rgb '#009E73'
@@ -573,34 +573,34 @@ set title 'kerple-log'
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      $m1 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#0072B2' notitle, \
      $m1 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2, \
-     $m1 using 1:5 with lines lc rgb '#D55E00' dt 1 lw 1.2, \
-     $m1 using 1:6 with lines lc rgb '#009E73' dt 1 lw 1.2
+     $m1 using 1:5 with lines lc rgb '#D55E00' dt (9,4) lw 1.2, \
+     $m1 using 1:6 with lines lc rgb '#009E73' dt (9,3,2,3) lw 1.2
 unset label
 set title 'sandwich'
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      $m2 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#0072B2' notitle, \
      $m2 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2, \
-     $m2 using 1:5 with lines lc rgb '#D55E00' dt 1 lw 1.2, \
-     $m2 using 1:6 with lines lc rgb '#009E73' dt 1 lw 1.2
+     $m2 using 1:5 with lines lc rgb '#D55E00' dt (9,4) lw 1.2, \
+     $m2 using 1:6 with lines lc rgb '#009E73' dt (9,3,2,3) lw 1.2
 unset label
 set title 't5'
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      $m3 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#0072B2' notitle, \
      $m3 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2, \
-     $m3 using 1:5 with lines lc rgb '#D55E00' dt 1 lw 1.2, \
-     $m3 using 1:6 with lines lc rgb '#009E73' dt 1 lw 1.2
+     $m3 using 1:5 with lines lc rgb '#D55E00' dt (9,4) lw 1.2, \
+     $m3 using 1:6 with lines lc rgb '#009E73' dt (9,3,2,3) lw 1.2
 unset label
 set title 'type1'
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      $m4 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#0072B2' notitle, \
      $m4 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2, \
-     $m4 using 1:5 with lines lc rgb '#D55E00' dt 1 lw 1.2, \
-     $m4 using 1:6 with lines lc rgb '#009E73' dt 1 lw 1.2
+     $m4 using 1:5 with lines lc rgb '#D55E00' dt (9,4) lw 1.2, \
+     $m4 using 1:6 with lines lc rgb '#009E73' dt (9,3,2,3) lw 1.2
 unset label
 set title 'window-40'
 plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      $m5 using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '#0072B2' notitle, \
      $m5 using 1:2 with lines lc rgb '#0072B2' dt 1 lw 1.2, \
-     $m5 using 1:5 with lines lc rgb '#D55E00' dt 1 lw 1.2, \
-     $m5 using 1:6 with lines lc rgb '#009E73' dt 1 lw 1.2
+     $m5 using 1:5 with lines lc rgb '#D55E00' dt (9,4) lw 1.2, \
+     $m5 using 1:6 with lines lc rgb '#009E73' dt (9,3,2,3) lw 1.2
 unset multiplot

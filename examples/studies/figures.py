@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
+import compared
 import distances
 import formulas
 import recurrent
@@ -14,7 +15,7 @@ import validation
 
 # Okabe and Ito's colours, which people who see fewer colours tell apart, but for yellow, too light on white; then the same dashed
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-POINTS = (5, 7, 9, 11, 15, 13)
+DASHES = ("1", "(9,4)", "(9,3,2,3)")    # of curves that stand for three things; dots are L_tr
 MARKS = (5, 7, 9, 11, 4, 6, 8)     # filled, then open
 WIDTH = 17.0    # cm
 TRAINED = 128
@@ -50,6 +51,11 @@ def block(label, rows):
     return f"${label} << END\n" + "".join(" ".join(str(cell) for cell in row) + "\n" for row in rows) + "END\n"
 
 
+def signs(index):
+    """A colour and a mark, both of one curve alone."""
+    return f"lc rgb '{COLOURS[index]}' pt {MARKS[index]} ps 0.9"
+
+
 def style(index):
     return f"lc rgb '{COLOURS[index % len(COLOURS)]}' dt {1 + index // len(COLOURS)}"
 
@@ -63,15 +69,15 @@ def curves(models, folder):
         data += "".join(block(f"m{panel}_{i}", [(n, c, lo, hi) for n, c, lo, hi in m.curve]) for i, m in enumerate(chosen))
         parts = ["$line with lines lc rgb '#808080' lw 1 dt 3 notitle",     # then the bands, so that none hides a curve
                  *(f"$m{panel}_{i} using 1:3:4 with filledcurves fs transparent solid 0.2 noborder lc rgb '{COLOURS[i % len(COLOURS)]}' notitle" for i in range(len(chosen))),
-                 *(f"$m{panel}_{i} using 1:2 with lines {style(i)} lw 1.2 title '{m.name}'" for i, m in enumerate(chosen))]
+                 *(f"$m{panel}_{i} using 1:2 with linespoints pi 12 {signs(i)} lw 1.2 title '{m.name}'" for i, m in enumerate(chosen))]
         # where no curve is: below them all, or above
-        height = 0.03 + 0.058 * len(chosen)
+        height = 0.03 + 0.056 * len(chosen)
         key = "bottom right Right noreverse" if all(m.share(96) > height for m in chosen) else "top left Left reverse"
         plots += f"set title '{title}'\nset key {key}\nplot " + ", \\\n     ".join(parts) + "\n"
     rows = (len(shown) + 1) // 2
     write(folder, "curves", 6.2 * rows,
-          "# style\nset encoding utf8\nset key opaque noenhanced samplen 1.2 spacing 0.8 width -4\nset tics nomirror\nset border 3\nset logscale x 2\nset xrange [1:1024]\nset yrange [0:1]\n"
-          "set format x '%.0f'\nset xtics 1,4\nset xlabel 'most recent tokens'\nset ylabel 'share of the gradient'\nset title offset 0,-0.5\n"
+          "# style\nset encoding utf8\nset key opaque noenhanced samplen 1.2 spacing 0.75 width -4\nset tics nomirror\nset border 3\nset logscale x 2\nset xrange [1:1100]\nset yrange [0:1.04]\n"
+          "set format x '%.0f'\nset xtics 1,4\nset xlabel 'most recent tokens'\nset ylabel 'share of the summed norm'\nset title offset 0,-0.5\n"
           f"# data\n{block('line', [(TRAINED, 0), (TRAINED, 1)])}{data}# panels\nset multiplot layout {rows},2 columnsfirst downwards\n{plots}unset multiplot\n")
 
 
@@ -85,9 +91,9 @@ def extrapolation(models, folder):
             rows = [(m.erf(q).tokens / m.trained, m.erf(q).lo / m.trained, m.erf(q).hi / m.trained, *m.rise(16)) for m in chosen if m in tables.family(models, key)]
             if rows:
                 data += block(f"f{panel}_{k}", rows)
-                parts.append(f"$f{panel}_{k} using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt {POINTS[k]} ps 1.1 lc rgb '{COLOURS[k]}' notitle")
+                parts.append(f"$f{panel}_{k} using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt {MARKS[k]} ps 1.4 lw 0.7 lc rgb '{COLOURS[k]}' notitle")
                 if not panel:
-                    parts.append(f"1/0 with points pt {POINTS[k]} ps 1.1 lc rgb '{COLOURS[k]}' title '{title}'")
+                    parts.append(f"1/0 with points pt {MARKS[k]} ps 1.4 lc rgb '{COLOURS[k]}' title '{title}'")
         body += f"set xlabel 'ERF({q}) / L_{{tr}}'\nplot " + ", \\\n     ".join(parts) + "\nunset key\n"
     write(folder, "extrapolation", 7.5,
           "# style\nset encoding utf8\nset key opaque bottom left Left reverse samplen 0.5 spacing 0.85 width -2\nset tics nomirror\nset border 3\nset logscale x\nset xrange [0.05:16]\n"
@@ -108,14 +114,27 @@ def theory(models, folder):
                 shares[k].append(shares[k][-1] + weight / total)
         data += block(f"m{i}", [(n, c, lo, hi, f"{shares[0][n]:.5f}", f"{shares[1][n]:.5f}") for n, c, lo, hi in m.curve])
         parts = ["$line with lines lc rgb '#808080' lw 1 dt 3 notitle", f"$m{i} using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '{COLOURS[0]}' notitle"]
-        parts += [f"$m{i} using 1:{column} with lines {style(k)} lw 1.2" for k, column in enumerate((2, 5, 6))]
+        parts += [f"$m{i} using 1:{column} with lines lc rgb '{COLOURS[k]}' dt {DASHES[k]} lw 1.2" for k, column in enumerate((2, 5, 6))]
         labels = "".join(f"set label '{text}' at {at} tc rgb '{COLOURS[k]}'\n" for k, (text, at) in enumerate(NAMED)) if m.name == "kerple-log" else "unset label\n"
         plots += f"{labels}set title '{m.name}'\nplot " + ", \\\n     ".join(parts) + "\n"
     rows = (len(chosen) + 2) // 3
     write(folder, "theory", 5.4 * rows,
-          "# style\nset encoding utf8\nunset key\nset tics nomirror\nset border 3\nset logscale x 2\nset xrange [1:1024]\n"
-          "set yrange [0:1]\nset format x '%.0f'\nset xtics 1,8\nset xlabel 'most recent tokens'\nset ylabel 'share' offset 1\nset title offset 0,-0.5\n"
+          "# style\nset encoding utf8\nunset key\nset tics nomirror\nset border 3\nset logscale x 2\nset xrange [1:1100]\n"
+          "set yrange [0:1.04]\nset format x '%.0f'\nset xtics 1,8\nset xlabel 'most recent tokens'\nset ylabel 'share' offset 1\nset title offset 0,-0.5\n"
           f"# data\n{block('line', [(128, 0), (128, 1)])}{data}# panels\nset multiplot layout {rows},3 margins 0.075,0.99,{0.21 / rows:.3f},{1 - 0.13 / rows:.3f} spacing 0.09,{0.36 / rows:.3f}\n{plots}unset multiplot\n")
+
+
+def attention(models, folder):
+    """[B], figures 5 and 6: the window that holds all but epsilon, of a layer's bias alone at the left, of the attention of trained models at the right."""
+    chosen = [models[n] for n in ("alibi", "kerple-log", "kerple-power", "sandwich", "type1", "type2") if n in models]
+    data, plots = "", ""
+    for panel, (title, field) in enumerate((("bias alone, one layer", lambda m, e: m.field_of_formula(1 - e, 1)), ("attention", lambda m, e: compared.attended(m.name, e)))):
+        data += "".join(block(f"m{panel}_{i}", [(e, f"{field(m, e):.0f}") for e in compared.epsilons()]) for i, m in enumerate(chosen))
+        plots += f"set title '{title}'\nplot " + ", \\\n     ".join(f"$m{panel}_{i} using 1:2 with linespoints {signs(i)} lw 1.2 title '{m.name}'" for i, m in enumerate(chosen)) + "\nunset key\n"
+    write(folder, "attention", 7,
+          "# style\nset encoding utf8\nset key bottom left Left reverse noenhanced samplen 2 spacing 0.85 width -2\nset tics nomirror\nset border 3\nset logscale xy\nset xrange [0.009:0.55]\n"
+          "set yrange [0.9:1200]\nset format '%.4g'\nset xtics (0.01,0.02,0.05,0.1,0.2,0.5)\nset xlabel 'share left out, eps'\nset ylabel 'tokens'\nset title offset 0,-0.5\n"
+          f"# data\n{data}# panels\nset multiplot layout 1,2 margins 0.08,0.98,0.16,0.92 spacing 0.11,0\n{plots}unset multiplot\n")
 
 
 def changes(folder):
@@ -211,5 +230,7 @@ def draw(models, with_states, folder, reach):
         decay(models, folder)
     if validation.data("change-curves"):
         changes(folder)
+    if validation.data("attended"):
+        attention(models, folder)
     theory(models, folder)
     extrapolation(models, folder)

@@ -3,7 +3,7 @@
 
     python3 examples/studies/measure.py [--reach ./reach] [--work build/studies] [--part I/N] [STAGE...]
 
-STAGE is validation, decay, real-validation, real-decay, real-field, real-curve, changes, change-curves, copies, protocols, costs, dtypes, far, averaging or recurrent-*; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
+STAGE is validation, decay, real-validation, real-decay, real-field, real-curve, changes, change-curves, copies, protocols, costs, dtypes, far, averaging, lengths, against, blocks, attended or recurrent-*; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
 run goes on where it was; what is in data/STAGE.csv counts as measured too, but with --again. --part I/N measures every N-th of them, for several machines. When all of a stage are there they are joined to data/STAGE.csv, which
 is committed and which build.py reads.
 
@@ -20,8 +20,12 @@ far          NLL at every position of 8 texts of 32,768 tokens, 256 L_tr, beside
 dtypes       NLL of 1000 targets at 1, 4 and 16 L_tr with position biases computed in bf16 and f16, paired with those in double
 recurrent-*  validation, decay and far of the models of examples/recurrent; their fields by the number of inputs measured (lengths), its growth, and the decays of their heads (heads)
 averaging    NLL of the last of 513 tokens where the inputs before the last 128 are cut off, those of another place, or the same in another order
+lengths      the field at 512 and 2048 inputs, of two models also at 4096, and the share of the last L_tr of them
+against      NLL of 256 targets at 1 to 16 L_tr of encodings beside Sandwich, paired by target
+blocks       NLL of 46,080 tokens in blocks of 1 to 18 L_tr
+attended     the windows that hold the attention, of models whose positions are a bias or a window
 
-Needs `reach`, NumPy, and for decay h5py.
+Needs `reach`, NumPy, and for decay and attended h5py.
 """
 
 import argparse
@@ -38,6 +42,7 @@ sys.path[:0] = [os.path.dirname(HERE), HERE, os.path.join(ROOT, "python")]
 from gates import NOVEL, STRIDE, TARGETS, TEXT, is_repeat, mean_and_error, read_csv, thinned, write_csv  # noqa: E402
 from distant import AVERAGED, BIASED, FAR, averaging, dtypes, far  # noqa: E402
 from probes import COSTED, MODELS, copies, costs, place_of, positions_of, protocols, tokens_of  # noqa: E402
+from repeated import BLOCKED, RIVALS, against, attended, blocks, fields_at, is_bias  # noqa: E402
 from states import BESIDE, growth, heads, lengths, recurrent_names  # noqa: E402
 from validation import REAL_SEGMENTS  # noqa: E402
 
@@ -222,6 +227,14 @@ STAGES = {
     "dtypes": (lambda: [n for n in BIASED if n in names()], dtypes, ["NLL in nats a token of 1000 targets; change: from biases computed in double, rounded once, paired by target; _se: standard errors"]),
     "averaging": (lambda: [n for n in AVERAGED if n in names()], averaging,
                   ["NLL in nats of the last of 513 tokens of 2000 rows; far: the inputs before the last 128; change: from the text as it is, paired by row; _se: standard errors"]),
+    "lengths": (names, fields_at, ["the field of segments of so many inputs: half, field: ERF(0.5), ERF(0.99) in tokens; share: of the summed gradient norm, of the last L_tr inputs; _lo, _hi: 95 % "
+                                 "bootstrap interval"]),
+    "against": (lambda: [n for n in RIVALS if n in names()], against, ["NLL in nats a token of the last of 256 segments of 2049 tokens; from_sandwich: less that of `sandwich`, paired by target; _se: "
+                                                                      "standard errors"]),
+    "blocks": (lambda: [n for n in BLOCKED if n in names()], blocks, ["NLL in nats a token of the first 46,080 tokens by blocks; change: from blocks of 128, paired; _se: standard errors over the means of "
+                                                                     "groups of 2304 neighbours"]),
+    "attended": (lambda: [n for n in names() if is_bias(n)], attended, ["the smallest window of tokens that holds more than 1 - epsilon of the attention at 1024 inputs; head all: of the mean over layers and "
+                                                                       "heads; else the mean over layers, trf: that of the bias alone, of the same distances"]),
 }
 
 

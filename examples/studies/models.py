@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from functools import cached_property
+from operator import mul
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -33,6 +34,7 @@ class Model(Measured):
     def __init__(self, folder, reach):
         super().__init__(folder)
         self.reach, self.folder = reach, folder
+        self.kernels, self.convolutions = {}, {}    # by number of inputs
         rows = read_csv(os.path.join(self.folder, "measured.csv"))
         self.fields = {float(row["threshold"]): Field(row) for row in rows if row["threshold"]}
         self.curve = [(int(row["tokens"]), float(row["c"]), float(row["c_lo"]), float(row["c_hi"])) for row in read_csv(os.path.join(self.folder, "curve.csv"))]
@@ -66,31 +68,43 @@ class Model(Measured):
         """Share of the gradient of the most recent `tokens` inputs: the last point of the curve within them."""
         return max((row for row in self.curve if row[0] <= tokens), default=(0, 0.0, 0.0, 0.0))[1]
 
-    @cached_property
-    def kernel(self):
-        """exp(b(t)) over its sum for t = 0 to INPUTS-1, the mean over heads: what a query that likes all keys alike takes from each distance. None where positions
+    def kernel_at(self, inputs):
+        """exp(b(t)) over its sum for t = 0 to inputs-1, the mean over heads: what a query that likes all keys alike takes from each distance. None where positions
         are not a bias by distance."""
+        if inputs in self.kernels:
+            return self.kernels[inputs]
         if self.window:
-            return [1 / self.window if t < self.window else 0.0 for t in range(INPUTS)]
+            return [1 / self.window if t < self.window else 0.0 for t in range(inputs)]
         if "position_bias" not in self.config:
             return None
         with tempfile.TemporaryDirectory() as scratch:
-            subprocess.run([self.reach, "bias", self.folder, "--length", str(INPUTS), "-o", scratch, "--force"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            subprocess.run([self.reach, "bias", self.folder, "--length", str(inputs), "-o", scratch, "--force"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             heads = {}
             with open(os.path.join(scratch, "bias.csv"), newline="") as file:
                 for row in csv.DictReader(line for line in file if not line.startswith("#")):
-                    heads.setdefault(row["head"], [0.0] * INPUTS)[int(row["distance"])] = math.exp(float(row["bias"]))
-        return [sum(h[t] / math.fsum(h) for h in heads.values()) / len(heads) for t in range(INPUTS)]
+                    heads.setdefault(row["head"], [0.0] * inputs)[int(row["distance"])] = math.exp(float(row["bias"]))
+        sums = [math.fsum(h) for h in heads.values()]
+        self.kernels[inputs] = [sum(h[t] / total for h, total in zip(heads.values(), sums)) / len(heads) for t in range(inputs)]
+        return self.kernels[inputs]
 
-    @cached_property
-    def convolved(self):
+    def convolved_at(self, inputs):
         """The kernel convolved with itself once for each layer but the first: where the layers' steps together lead."""
-        if self.kernel is None:
+        if (one := self.kernel_at(inputs)) is None:
             return None
-        now = self.kernel
-        for _ in range(self.config["layers"] - 1):
-            now = [math.fsum(a * b for a, b in zip(now[:t + 1], reversed(self.kernel[:t + 1]))) for t in range(INPUTS)]
-        return now
+        if inputs not in self.convolutions:
+            now = one
+            for _ in range(self.config["layers"] - 1):
+                now = [math.fsum(map(mul, now[:t + 1], one[t::-1])) for t in range(inputs)]
+            self.convolutions[inputs] = now
+        return self.convolutions[inputs]
+
+    @property
+    def kernel(self):
+        return self.kernel_at(INPUTS)
+
+    @property
+    def convolved(self):
+        return self.convolved_at(INPUTS)
 
     def field_of_formula(self, q, layers):
         """The least number of most recent tokens with more than q of the kernel, of one layer or of all: what ERF(q) would be if gradients went by the bias alone."""

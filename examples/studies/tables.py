@@ -54,24 +54,8 @@ def theory_table(models):
                      for m in chosen])
 
 
-QUANTILES = (0.5, 0.9, 0.99)
-
-
 def with_kernel(models):
     return [m for m in models.values() if m.kernel]
-
-
-def formula_table(models):
-    """Fields of the formula, of one layer and of all, beside those of the gradient."""
-    titles = ["model", *(f"{what}({q})" for q in QUANTILES for what in ("one layer ", "all layers ", "ERF"))]
-    return markdown(titles, [[f"`{m.name}`", *(cell for q in QUANTILES for cell in (m.field_of_formula(q, 1), m.field_of_formula(q, m.config["layers"]), m.erf(q).tokens))]
-                             for m in with_kernel(models)])
-
-
-def formula_correlation(models, q, layers):
-    """Rank correlation over the models of the formula's field with ERF(q); layers: 1, or more for all."""
-    chosen = with_kernel(models)
-    return rank_correlation([m.field_of_formula(q, layers) for m in chosen], [m.erf(q).tokens for m in chosen])
 
 
 def ranks(values):
