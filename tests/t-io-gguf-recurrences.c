@@ -20,12 +20,11 @@
 static void models_are_those_of_transformers(void **state)
 {
     (void)state;
-    static const char *const names[] = {"qwen3next-plain",       "qwen3next-older",
-                                        "granitehybrid-experts", "granitehybrid-dense",
-                                        "mamba2-plain",          "mamba2-tied",
-                                        "falcon-h1-norm",        "falcon-h1-plain",
-                                        "nemotron-h-plain",      "nemotron-h-experts",
-                                        "qwen35-plain",          "qwen35moe-plain"};
+    static const char *const names[] = {
+        "qwen3next-plain",  "qwen3next-older",    "granitehybrid-experts", "granitehybrid-dense",
+        "mamba2-plain",     "mamba2-tied",        "falcon-h1-norm",        "falcon-h1-plain",
+        "nemotron-h-plain", "nemotron-h-experts", "qwen35-plain",          "qwen35moe-plain",
+        "mamba-plain",      "mamba-normed",       "jamba-experts",         "jamba-plain"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[128], folder[128];
         snprintf(folder, sizeof folder, GOLDENS "%s", names[i]);
@@ -121,6 +120,39 @@ static void metadata_is_used_refused_or_named(void **state)
         {GOLDENS "qwen35-plain/model.gguf",
          TEXTS("ssm.state_size\4\0\0\0\3", "ssm.state_size\4\0\0\0\4"),
          "linear_attn.conv1d.weight has another shape than that of 6 heads of 2 numbers"},
+        {GOLDENS "mamba-plain/model.gguf",
+         TEXTS("ssm.inner_size\4\0\0\0\20", "ssm.inner_size\4\0\0\0\14"),
+         "mamba.ssm.inner_size is 12 (expected a multiple of the width, 8)"},
+        {GOLDENS "mamba-plain/model.gguf",
+         TEXTS("ssm.state_size\4\0\0\0\3", "ssm.state_size\4\0\0\0\2"),
+         "backbone.layers.0.mixer.x_proj.weight' has shape"},
+        {GOLDENS "mamba-plain/model.gguf",
+         TEXTS("mamba.block_count\4\0\0\0\2\0", "mamba.block_count\4\0\0\0\2\377"),
+         "mamba.block_count is 65282 (expected at most 10000)"},
+        {GOLDENS "mamba-plain/model.gguf",
+         TEXTS("mamba.block_count\4\0\0\0\2\0", "mamba.block_count\4\0\0\0\1\0"),
+         "blk.1.ssm_a' has no place"},
+        {GOLDENS "mamba-plain/model.gguf", TEXTS("blk.0.ssm_x.weight", "blk.0.ssm_y.weight"),
+         "blk.0.ssm_y.weight' has no place"},
+        {GOLDENS "mamba-plain/model.gguf", TEXTS("blk.0.ssm_d", "blk.0.ssm_a"),
+         "(expected decays: numbers below 0)"},
+        {GOLDENS "mamba-normed/model.gguf",
+         TEXTS("ssm.dt_b_c_rms\7\0\0\0\1", "ssm.dt_b_c_rms\0\0\0\0\2"),
+         "mamba.ssm.dt_b_c_rms is neither true nor false"},
+        {GOLDENS "jamba-experts/model.gguf",
+         TEXTS("head_count_kv\11\0\0\0\5\0\0\0\4\0\0\0\0\0\0\0\0",
+               "head_count_kv\11\0\0\0\5\0\0\0\4\0\0\0\0\0\0\0\1"),
+         "layer 3 lacks attention, which is not supported (expected those from layer 1 on, every "
+         "1)"},
+        {GOLDENS "jamba-experts/model.gguf",
+         TEXTS("blk.3.ffn_gate_inp.weight", "blk.7.ffn_gate_inp.weight"),
+         "blk.7.ffn_gate_inp.weight' has no place"},
+        {GOLDENS "jamba-experts/model.gguf",
+         TEXTS("jamba.expert_count\4\0\0\0\3", "jamba.expert_count\4\0\0\0\0"),
+         "num_experts is 0 (expected"},
+        {GOLDENS "jamba-plain/model.gguf",
+         TEXTS("jamba.attention.head_count_kv", "jamba.attention.head_count_kX"),
+         "jamba.attention.head_count_kv is not a list for 2 layers"},
         {GOLDENS "qwen35-plain/model.gguf", TEXTS("blk.0.ssm_beta.weight", "blk.0.ssm_betx.weight"),
          "blk.0.ssm_betx.weight' has no place"},
     };

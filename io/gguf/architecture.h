@@ -27,7 +27,8 @@ enum gguf_layout {
     LAYOUT_FLAT, /* a matrix that is a vector in the library */
     /* in both without .weight or .bias */
     LAYOUT_COLUMN, /* a matrix of one column that is a vector in the library */
-    LAYOUT_DECAYS, /* the negatives of decays; the library has their logarithms */
+    LAYOUT_DECAYS, /* the negatives of decays; the library has their logarithms, as a vector */
+    LAYOUT_STATE_DECAYS, /* the same of each state of each channel, a matrix in both */
     LAYOUT_PLAIN /* without .weight here alone */
 };
 
@@ -90,7 +91,7 @@ struct architecture {
 
 /* The tables, each ended by name NULL, and llama's row with experts. */
 extern const struct architecture gguf_dense[], gguf_mixtures[], gguf_convolutions[], gguf_gemmas[],
-    gguf_recurrences[], gguf_deltas[], gguf_mixtral;
+    gguf_recurrences[], gguf_deltas[], gguf_scans[], gguf_mixtral;
 
 /* The architecture of that name, or NULL with *e. */
 const struct architecture *architecture_find(struct gguf_text name, const char *path,

@@ -11,15 +11,12 @@
 int gguf_take_decays(struct tensors *t, struct tensor *out, const struct gguf_model *m,
                      const struct gguf_tensor *from, const unsigned char *data, struct error *e)
 {
-    size_t count = 1;
-    for (int i = 0; i < from->rank; i++)
-        count *= from->shape[i];
-    if (store_shape(out, stored_type_of(ELEMENT_F64), 1, &count, model_path(m), e))
+    if (store_shape(out, stored_type_of(ELEMENT_F64), from->rank, from->shape, model_path(m), e))
         return -1;
     double *memory = store_memory(t, out->bytes, out->name, e);
     if (!memory)
         return -1;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < out->count; i++) {
         double rate = from->stored->kind == STORED_REAL ? element_read(data, from->stored->type, i)
                                                         : NAN;
         if (!(rate < 0) || isinf(rate))

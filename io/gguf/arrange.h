@@ -5,8 +5,8 @@
 #include "io/gguf/architecture.h"
 #include "io/tensors/store.h"
 
-/* The logarithms of the decays of a recurrence's heads, in double and in memory of the store, from
- * their negatives, a number for each head. */
+/* The logarithms of a recurrence's decays, in double and in memory of the store, from their
+ * negatives, in the shape that the file has. */
 int gguf_take_decays(struct tensors *t, struct tensor *out, const struct gguf_model *m,
                      const struct gguf_tensor *from, const unsigned char *data,
                      struct error *e) MUST_USE;

@@ -8,7 +8,8 @@
 static const struct architecture *architecture_at(size_t index)
 {
     const struct architecture *const tables[] = {gguf_dense,  gguf_mixtures, gguf_convolutions,
-                                                 gguf_gemmas, gguf_deltas,   gguf_recurrences};
+                                                 gguf_gemmas, gguf_deltas,   gguf_recurrences,
+                                                 gguf_scans};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct architecture *a = tables[t]; a->name; a++)
             if (index-- == 0)

@@ -202,7 +202,13 @@ static int refuse_place(const struct reading *r, const struct gguf *g,
 /* 1 if the library's name has neither .weight nor .bias. */
 static int is_bare(enum gguf_layout layout)
 {
-    return layout == LAYOUT_BARE || layout == LAYOUT_COLUMN || layout == LAYOUT_DECAYS;
+    return layout == LAYOUT_BARE || layout == LAYOUT_COLUMN || layout == LAYOUT_DECAYS ||
+           layout == LAYOUT_STATE_DECAYS;
+}
+
+static void flatten(struct tensor *t)
+{
+    t->rank = 1, t->shape[0] = t->count, t->stride[0] = 1;
 }
 
 /* The shape and the numbers of a tensor, as the library has them. */
@@ -212,8 +218,13 @@ static int fill(struct reading *r, struct tensor *t, const struct gguf *g,
 {
     if (row->layout == LAYOUT_LATENT_KEYS)
         return gguf_join_latents(r->t, t, &r->model, from, file->bytes + from->offset, block, r->e);
-    if (row->layout == LAYOUT_DECAYS)
-        return gguf_take_decays(r->t, t, &r->model, from, file->bytes + from->offset, r->e);
+    if (row->layout == LAYOUT_DECAYS || row->layout == LAYOUT_STATE_DECAYS) {
+        if (gguf_take_decays(r->t, t, &r->model, from, file->bytes + from->offset, r->e))
+            return -1;
+        if (row->layout == LAYOUT_DECAYS)
+            flatten(t);
+        return 0;
+    }
     if (row->layout == LAYOUT_JOINED || row->layout == LAYOUT_PACKED)
         return gguf_join_halves(r->t, t, &r->model, row, from, file->bytes + from->offset, block,
                                 r->e);
@@ -227,7 +238,7 @@ static int fill(struct reading *r, struct tensor *t, const struct gguf *g,
         t->stride[0] = 1, t->stride[1] = from->shape[1];
     }
     if (row->layout == LAYOUT_FLAT || row->layout == LAYOUT_COLUMN)
-        t->rank = 1, t->shape[0] = t->count, t->stride[0] = 1;
+        flatten(t);
     if (row->layout == LAYOUT_ROW && t->rank == 1) {
         t->rank = 2;
         t->shape[1] = t->shape[0], t->stride[1] = t->stride[0];

@@ -13,6 +13,8 @@ static const struct {
      "block_sparse_moe.experts.%zu.w2."},
     {"lfm2_moe", "feed_forward.experts.%zu.w1.", "feed_forward.experts.%zu.w3.",
      "feed_forward.experts.%zu.w2."},
+    {"jamba", "feed_forward.experts.%zu.gate_proj.", "feed_forward.experts.%zu.up_proj.",
+     "feed_forward.experts.%zu.down_proj."},
     {"nemotron_h", NULL, "mixer.experts.%zu.up_proj.", "mixer.experts.%zu.down_proj."},
     {"granitemoe", NULL, NULL, NULL},
     {"granitemoeshared", NULL, NULL, NULL},

@@ -535,7 +535,7 @@ def own_model(name, family, config, kinds, freqs=None, moved=None):
         if f"{length}_factor" in (written.get("rope_parameters") or {}):
             w.add_tensor(f"rope_factors_{length}.weight", np.array(written["rope_parameters"][f"{length}_factor"], dtype=np.float32))
     finish(w)
-    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float32, length=48, config=config, oracle=None, outer=None)
+    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float32, length=48, config=config, oracle=None, outer=None, decays=True)
     with tempfile.TemporaryDirectory() as temporary:
         make_goldens.write_json(os.path.join(temporary, "config.json"), written)
         oracle = make_goldens.FamilyOracle(case, temporary, state)
@@ -555,7 +555,7 @@ def own_mixture(name, family, config, half=False):
     rng = make_goldens.generator("gguf " + name)
     folder = os.path.join(HERE, name)
     os.makedirs(folder, exist_ok=True)
-    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float16 if half else torch.float32, length=48, config=config, oracle=None, outer=None)
+    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float16 if half else torch.float32, length=48, config=config, oracle=None, outer=None, decays=True)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **config))
     state = make_goldens.random_state(model, case, rng)
     w = GGUFWriter(os.path.join(folder, "model.gguf"), ARCHITECTURES.get(family, family))
@@ -621,7 +621,7 @@ def own_latents(name, family, config, absorbed):
     rng = make_goldens.generator("gguf " + name)
     folder = os.path.join(HERE, name)
     os.makedirs(folder, exist_ok=True)
-    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float32, length=48, config=config, oracle=None, outer=None)
+    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float32, length=48, config=config, oracle=None, outer=None, decays=True)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **config))
     written = model.config.to_dict()
     state = make_goldens.random_state(model, case, rng)

@@ -4,7 +4,7 @@
     python3 tests/goldens/gguf/make_recurrences.py [NAME ...]
 
 NAME/model.gguf         a random model in the layout of llama.cpp's converter (conversion/qwen.py, granite.py, mamba.py,
-                        falcon_h1.py and nemotron.py, restated below), with tokens.npy, norm.npy and logprob.npy as those of ../README.md, made by
+                        falcon_h1.py, nemotron.py and jamba.py, restated below), with tokens.npy, norm.npy and logprob.npy as those of ../README.md, made by
                         transformers in float64 from the numbers of the file: the logarithms of its decays, its norms less 1
 
 Needs the packages gguf (0.19.0), transformers (5.24.0), torch, numpy. Seeds are the names: a second run writes the same bytes.
@@ -254,6 +254,53 @@ def nemotron_parts(config, name, value, how):
     return mamba_parts(config, name, value, how)
 
 
+# --- scans --------------------------------------------------------------------------------------
+
+def write_mamba(w, config, how):
+    w.add_type("model")
+    w.add_context_length(2 ** 20)
+    w.add_embedding_length(config["hidden_size"])
+    w.add_feed_forward_length(0)
+    w.add_head_count(0)
+    w.add_block_count(config["num_hidden_layers"])
+    w.add_ssm_conv_kernel(config["conv_kernel"])
+    w.add_ssm_inner_size(config["intermediate_size"])
+    w.add_ssm_state_size(config["state_size"])
+    w.add_ssm_time_step_rank(config["time_step_rank"])
+    w.add_layer_norm_rms_eps(config["layer_norm_epsilon"])
+    w.add_ssm_dt_b_c_rms(config["model_type"] == "falcon_mamba")
+
+
+def write_jamba(w, config, how):
+    w.add_type("model")
+    layers, heads = config["num_hidden_layers"], config["num_key_value_heads"]
+    w.add_block_count(layers)
+    w.add_context_length(config["max_position_embeddings"])
+    w.add_embedding_length(config["hidden_size"])
+    w.add_feed_forward_length(config["intermediate_size"])
+    w.add_head_count(config["num_attention_heads"])
+    w.add_head_count_kv([heads * (layer % config["attn_layer_period"] == config["attn_layer_offset"]) for layer in range(layers)])
+    w.add_ssm_conv_kernel(config["mamba_d_conv"])
+    w.add_ssm_inner_size(config["mamba_expand"] * config["hidden_size"])
+    w.add_ssm_state_size(config["mamba_d_state"])
+    w.add_ssm_time_step_rank(config["mamba_dt_rank"])
+    w.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    experts(w, config, "num_experts")
+
+
+def scan_parts(config, name, value, how):
+    """A parameter as tensors by names that the package maps."""
+    if name.endswith("A_log"):
+        return {name: -value.exp()}
+    if name.endswith("conv1d.weight"):
+        return {name: value.squeeze()}
+    layer = re.match(r"model\.layers\.(\d+)\.feed_forward\.experts\.", name)
+    if layer and name.endswith("gate_up_proj"):
+        gate, up = value.chunk(2, 1)
+        return {f"blk.{layer[1]}.ffn_gate_exps.weight": gate, f"blk.{layer[1]}.ffn_up_exps.weight": up}
+    return {f"blk.{layer[1]}.ffn_down_exps.weight" if layer else name: value}
+
+
 # --- the models ---------------------------------------------------------------------------------
 
 def own_recurrence(name, architecture, family, config, write, parts, **how):
@@ -262,7 +309,7 @@ def own_recurrence(name, architecture, family, config, write, parts, **how):
     rng = make_goldens.generator("gguf " + name)
     folder = os.path.join(HERE, name)
     os.makedirs(folder, exist_ok=True)
-    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float16, length=48, config=config, oracle=None, outer=None)
+    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float16, length=48, config=config, oracle=None, outer=None, decays=True)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **config))
     state = {key: stored(family, key, value) for key, value in make_goldens.random_state(model, case, rng).items()}
     for key in (key for key in state if key.endswith("out_proj.weight") and "quantised" in how):      # exact in Q8_0, whatever the order of heads
@@ -337,6 +384,19 @@ def nemotron(*kinds, **changes):
                    mamba_num_heads=4, mamba_head_dim=3, n_groups=2, ssm_state_size=3, conv_kernel=3, max_position_embeddings=64, pad_token_id=0, tie_word_embeddings=False), **changes}
 
 
+def mamba(**changes):
+    """A small Mamba."""
+    return {**dict(vocab_size=31, hidden_size=8, num_hidden_layers=2, state_size=3, conv_kernel=3, expand=2, time_step_rank=2, layer_norm_epsilon=2.0 ** -9, pad_token_id=0, bos_token_id=0,
+                   eos_token_id=0, tie_word_embeddings=False), **changes}
+
+
+def jamba(**changes):
+    """A small Jamba, whose second layer attends."""
+    return {**dict(vocab_size=31, hidden_size=8, num_hidden_layers=4, num_attention_heads=2, num_key_value_heads=1, intermediate_size=5, rms_norm_eps=2.0 ** -9, max_position_embeddings=64,
+                   pad_token_id=0, attn_layer_period=2, attn_layer_offset=1, expert_layer_period=3, expert_layer_offset=0, num_experts=3, num_experts_per_tok=2, mamba_d_state=3, mamba_d_conv=3,
+                   mamba_dt_rank=2, tie_word_embeddings=False), **changes}
+
+
 MODELS = {
     # attn_gate in single precision, attn_qkv in half: joined as single precision
     "qwen3next-plain": lambda name: own_recurrence(name, "qwen3next", "qwen3_next", mixed(full_attention_interval=2, layer_types=["linear_attention", "full_attention", "linear_attention"]),
@@ -359,6 +419,12 @@ MODELS = {
     "mamba2-plain": lambda name: own_recurrence(name, "mamba2", "mamba2", mamba2(), write_mamba2, mamba_parts, groups=2),
     "mamba2-tied": lambda name: own_recurrence(name, "mamba2", "mamba2", mamba2(num_hidden_layers=1, num_heads=2, head_dim=8, n_groups=1, use_conv_bias=False, use_bias=True, tie_word_embeddings=True),
                                                write_mamba2, mamba_parts, groups=1),
+    "mamba-plain": lambda name: own_recurrence(name, "mamba", "mamba", mamba(use_bias=True), write_mamba, scan_parts),
+    "mamba-normed": lambda name: own_recurrence(name, "mamba", "falcon_mamba", mamba(num_hidden_layers=1, use_conv_bias=False, tie_word_embeddings=True), write_mamba, scan_parts),
+    "jamba-experts": lambda name: own_recurrence(name, "jamba", "jamba", jamba(), write_jamba, scan_parts),
+    "jamba-plain": lambda name: own_recurrence(name, "jamba", "jamba",
+                                               jamba(num_hidden_layers=2, attn_layer_period=8, num_experts=1, num_experts_per_tok=1, mamba_conv_bias=False, mamba_proj_bias=True,
+                                                     num_key_value_heads=2, tie_word_embeddings=True), write_jamba, scan_parts),
     "falcon-h1-norm": lambda name: own_recurrence(name, "falcon-h1", "falcon_h1", falcon(mamba_rms_norm=True, mamba_norm_before_gate=False), write_falcon, falcon_parts, groups=2, wide="."),
     "falcon-h1-plain": lambda name: own_recurrence(name, "falcon-h1", "falcon_h1", falcon(num_hidden_layers=1, mamba_conv_bias=False), write_falcon, falcon_parts, groups=2, wide="."),
     "nemotron-h-plain": lambda name: own_recurrence(name, "nemotron_h", "nemotron_h", nemotron("linear_attention", "mlp", "full_attention", "mlp"), write_nemotron, nemotron_parts, groups=2),
