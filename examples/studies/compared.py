@@ -199,6 +199,11 @@ def blocks_table():
     return markdown(["block", *(f"`{n}`" for n in blocked())], [[size, *(f"{first[n]:.3f}" if size == blocks_of()[0] else signed(block(n, size)) for n in blocked())] for size in blocks_of()])
 
 
+def holding():
+    """Those whose loss in the longest blocks is below that in blocks of L_tr, the whole interval, and falls most of the way: within 0.01 nats of the least."""
+    return [n for n in blocked() if sum(block(n, blocks_of()[-1])) < 0 and block(n, blocks_of()[-1])[0] < block(n, best_block(n))[0] + 0.01]
+
+
 def best_block(name):
     """The block with the least NLL."""
     return min(blocks_of(), key=lambda size: block(name, size)[0])

@@ -7,7 +7,7 @@ from gates import LENGTH, mean_and_error, read_csv, write_csv
 from probes import MODELS, config_of, positions_of, run, tokens_of
 
 SEGMENTS_AT = {512: 200, 2048: 64, 4096: 32}      # by inputs; gates.py has 1024
-LONGEST_OF = ("sandwich", "t5")                     # models that are also measured at the last of these
+LONGEST_OF, TIMES = ("sandwich", "t5"), 3           # also measured at the last of these, with so many times the segments
 # [A], table 3: encodings beside Sandwich at 1 to 16 L_tr, the last tokens of as many segments
 RIVALS, RIVALS_AT, TARGETS = ("sandwich", "smoothed-sandwich", "alibi", "sinusoidal", "rotary", "kerple-log", "t5"), (128, 256, 512, 1024, 2048), 256
 # [B], tables 4 to 6: blocks of 1 to 18 L_tr; targets are grouped by the longest of them, for the errors
@@ -34,6 +34,7 @@ def fields_at(options, name):
     for inputs, segments in SEGMENTS_AT.items():
         if positions_of(name) < inputs or inputs == max(SEGMENTS_AT) and name not in LONGEST_OF:
             continue
+        segments *= TIMES if name in LONGEST_OF else 1
         with tempfile.TemporaryDirectory() as scratch:
             run(options, "erf", os.path.join(MODELS, name), "--tokens", text_of(options, name), "--length", inputs + 1, "--segments", segments, "-o", scratch, "--format", "svg", "--device", "cpu", "--quiet", "--force")
             fields = {float(r["threshold"]): r for r in read_csv(os.path.join(scratch, "summary.csv"))}
