@@ -36,7 +36,7 @@ double quantile(double *values, size_t count, double p);
 /* The results for one model at several thresholds, for tables and files. */
 struct erf_row {
     double threshold;
-    size_t erf, erf_lo, erf_hi; /* tokens; interval: 95 % percentile bootstrap over segments */
+    size_t erf, erf_lo, erf_hi; /* tokens; interval: 95 %, bootstrap-t over segments */
     int saturated; /* erf = n: all tokens needed, not measured */
     size_t q10, median, q90; /* per-segment ERF */
     size_t without_sink; /* first k norms set to 0, the rest renormalised, over segments with a
@@ -70,16 +70,22 @@ struct erf_settings {
  * usable, -2 when memory runs out (it needs about the size of the norms); *out is empty then. Free
  * with erf_summary_free. Equal input gives equal bytes for every number of threads.
  *
- * The interval: replicate b is the mean over S' segments drawn with replacement from the S' usable
- * ones, draw i being the usable segment number floor(random_at(seed, b S' + i) S' / 2^64); lo and
- * hi are the 2.5 % and 97.5 % quantiles (inverse empirical CDF) over replicates, of c at each
- * position and of the ERF of each replicate's curve. */
+ * The interval is a bootstrap-t (Efron and Tibshirani, An Introduction to the Bootstrap, 1993,
+ * section 12.5). Replicate b draws S' segments with replacement from the S' usable ones, draw i
+ * being the usable segment number floor(random_at(seed, b S' + i) S' / 2^64). With c_b the mean of
+ * their curves and v_b the mean square of their deviations from it, v that of all segments from c,
+ * its curve is c - (c_b - c) sqrt(v / v_b), cut at 1 and raised where it falls towards the start;
+ * c itself where v is 0, and where v_b alone is 0, 0 if c_b > c and 1 if c_b < c. lo and hi are the
+ * 2.5 % and 97.5 % quantiles (inverse empirical CDF) over replicates, of the curve at each position
+ * and of its ERF: the ERFs whose hypothesis the interval of c does not reject. 2 or 3 segments
+ * do not bear an interval, and a single one has none (lo = hi = the value). */
 int erf_summarize(struct erf_summary *out, uint8_t *status, const double *norm,
                   const double *logprob, size_t segments, size_t positions,
                   const struct erf_settings *settings);
 void erf_summary_free(struct erf_summary *s);
 
-/* ERF_a - ERF_b at threshold index q, and its 95 % percentile interval over paired replicates.
+/* ERF_a - ERF_b at threshold index q, and its 95 % interval: the 2.5 % and 97.5 % quantiles of the
+ * differences of paired replicates' ERFs (erf_summarize), which are studentized one by one.
  * Returns 0, -1 when the two are not paired (other seed, usable segments, threshold or number of
  * replicates; no replicates), -2 when memory runs out. */
 int erf_difference(double *difference, double *lo, double *hi, const struct erf_summary *a,
@@ -92,7 +98,7 @@ uint64_t random_at(uint64_t seed, uint64_t i);
 
 /* How a field grows with the length: the exponent x of ERF(q) ~ n^x over lengths of n inputs, the
  * slope of the least-squares line through ln ERF(q) over ln n. The interval is from the slopes of
- * paired replicates, NaN if the lengths are not paired. */
+ * paired replicates (erf_summarize), NaN if the lengths are not paired. */
 struct erf_growth {
     double exponent, lo, hi;
     size_t saturated; /* number of lengths at which all inputs are needed */

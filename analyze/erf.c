@@ -88,7 +88,7 @@ static int intervals(struct erf_summary *out, double *values, const double *shar
     if (replicates == 0) {
         memcpy(out->c_lo, out->c, out->positions * sizeof *out->c);
         memcpy(out->c_hi, out->c, out->positions * sizeof *out->c);
-    } else if (bootstrap_curves(out->c_lo, out->c_hi, out->replicates, share, row, used,
+    } else if (bootstrap_curves(out->c_lo, out->c_hi, out->replicates, out->c, share, row, used,
                                 out->positions, settings)) {
         return -1;
     }

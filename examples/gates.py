@@ -102,16 +102,25 @@ def measure_field(folder, reach, config):
         summary, curve = (read_csv(os.path.join(scratch, name)) for name in ("summary.csv", "curve.csv"))
     write_csv(os.path.join(folder, "curve.csv"),
               [f"made by examples/gates.py: the field of {summary[0]['segments']} segments of {summary[0]['length']} tokens of {os.path.basename(text)}, gradient of log p of the last one",
-               "units: tokens: the most recent inputs; c, c_lo, c_hi: their share of the gradient, with its 95 % bootstrap interval; s: share of the farthest of them"],
+               "units: tokens: the most recent inputs; c, c_lo, c_hi: their share of the gradient, with its 95 % interval by bootstrap-t; s: share of the farthest of them"],
               thinned(curve))
     return summary
 
 
+def field_rows(summary):
+    """The rows of measured.csv about the field."""
+    return [[*[""] * 8, row["threshold"], row["erf"], row["erf_lo"], row["erf_hi"], row["saturated"]] for row in summary]
+
+
 def measure(folder, reach):
-    """Write FOLDER/measured.csv: a row a context, then a row a threshold of the field; and FOLDER/curve.csv."""
+    """Write FOLDER/measured.csv: a row a context, then a row a threshold of the field; and FOLDER/curve.csv. Losses that are there stay."""
     config = config_of(folder)
     summary, path = measure_field(folder, reach, config), os.path.join(folder, "measured.csv")
     if os.path.exists(path):
+        with open(path) as file:
+            remarks = [line[2:-1].replace("95 % bootstrap interval", "95 % interval by bootstrap-t") for line in file if line.startswith("#")]
+        rows = read_csv(path)
+        write_csv(path, remarks, [list(rows[0]), *(list(row.values()) for row in rows if row["context"]), *field_rows(summary)])
         return
     trained, rows = config["train_length"], config["position"].get("length", 1 << 30)
     contexts = sorted({*CONTEXTS, trained, 2 * trained, 4 * trained, 16 * trained})
@@ -128,11 +137,11 @@ def measure(folder, reach):
     for c in contexts:
         pairs = [mean_and_error(nll[c])] + [mean_and_error([a - b for a, b in zip(nll[c], nll[base])]) for base in (16, trained)]
         table.append([c, len(nll[c]), *(f"{value:.5f}" for pair in pairs for value in pair), *[""] * 5])
-    table += [[*[""] * 8, row["threshold"], row["erf"], row["erf_lo"], row["erf_hi"], row["saturated"]] for row in summary]
+    table += field_rows(summary)
     write_csv(path, [f"made by examples/gates.py: NLL of {len(nll[contexts[0]])} targets of {os.path.basename(text)}, {stride} tokens apart, the same at every context; the field of "
                      f"{summary[0]['segments']} segments of {summary[0]['length']} tokens",
                      "units: context, field in tokens; nll in nats a token; from_16, from_L_tr: nll less that at 16 and at L_tr inputs, paired by target; _se: standard errors; "
-                     "field_lo, field_hi: 95 % bootstrap interval"], table)
+                     "field_lo, field_hi: 95 % interval by bootstrap-t"], table)
 
 
 class Measured:

@@ -22,6 +22,7 @@ import sys
 import tempfile
 import textwrap
 
+import checked
 import compared
 import distances
 import figures
@@ -120,7 +121,7 @@ def main():
     for page in sorted(os.listdir(os.path.join(HERE, "pages"))):
         with open(os.path.join(HERE, "pages", page), encoding="utf-8") as file:
             text = file.read()
-        names = {"claim": claim, "said": said, "trf": said.trf, "fit": said.fit, "M": models, "R": repeats, "S": states, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation), **vars(probed), **vars(recurrent), **vars(distances), **vars(compared), **vars(formulas)}
+        names = {"claim": claim, "said": said, "trf": said.trf, "fit": said.fit, "M": models, "R": repeats, "S": states, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation), **vars(probed), **vars(recurrent), **vars(distances), **vars(compared), **vars(formulas), **vars(checked)}
         if not (rendered := render(text, names, page)).strip():
             continue        # nothing of it is measured yet
         with open(os.path.join(PAGES, page), "w", encoding="utf-8") as file:

@@ -3,7 +3,7 @@
 
     python3 examples/studies/measure.py [--reach ./reach] [--work build/studies] [--part I/N] [STAGE...]
 
-STAGE is validation, decay, real-validation, real-decay, real-field, real-curve, changes, change-curves, copies, protocols, costs, dtypes, far, averaging, lengths, against, blocks, attended or recurrent-*; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
+STAGE is validation, decay, real-validation, real-decay, real-field, real-curve, changes, change-curves, copies, edges, protocols, costs, dtypes, far, averaging, lengths, against, blocks, attended, crossed, coverage, controls or recurrent-*; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
 run goes on where it was; what is in data/STAGE.csv counts as measured too, but with --again. --part I/N measures every N-th of them, for several machines. When all of a stage are there they are joined to data/STAGE.csv, which
 is committed and which build.py reads.
 
@@ -13,19 +13,23 @@ real-*       the same, the field and the curve, of real models on Moby-Dick, 40 
 changes      another position encoding for a trained model (--rope, --window, --keep-first, --logn): NLL of 4000 targets at 1, 2 and 4 L_tr, paired with the
              model as it was trained, and the field of 400 segments; change-curves: its curve
 copies       log p of the last token of a string from elsewhere, where it was said once before at some distance, and where it was not
+edges        the same for distances around a model's window
 protocols    NLL of 65,536 tokens by blocks of 128, by windows of 128 that slide by 8, and by one pass whose layers attend to the last 128 keys (or their
              own window)
 costs        processor time and memory of `reach erf` on one thread, by encoding
 far          NLL at every position of 8 texts of 32,768 tokens, 256 L_tr, beside that of the last 128 tokens alone
 dtypes       NLL of 1000 targets at 1, 4 and 16 L_tr with position biases computed in bf16 and f16, paired with those in double
 recurrent-*  validation, decay and far of the models of examples/recurrent; their fields by the number of inputs measured (lengths), its growth, and the decays of their heads (heads)
-averaging    NLL of the last of 513 tokens where the inputs before the last 128 are cut off, those of another place, or the same in another order
+averaging    NLL of the last of 513 tokens where the inputs before the last 128 are cut off, those of another place, or the same in another order, one by one and in blocks
 lengths      the field at 512 and 2048 inputs, of two models also at 4096, and the share of the last L_tr of them
 against      NLL of 256 targets at 1 to 16 L_tr of encodings beside Sandwich, paired by target
 blocks       NLL of 46,080 tokens in blocks of 1 to 18 L_tr
 attended     the windows that hold the attention, of models whose positions are a bias or a window
+crossed      does the model's own gradient say which input moves its loss, more than that of another model?
+coverage     how often intervals of a field hold the true one, by the number of segments
+controls     fields with random weights, by the target's probability and kind, weighted by the embedding, by layer, and by integrated gradients
 
-Needs `reach`, NumPy, and for decay and attended h5py.
+Needs `reach`, NumPy, and for decay, attended, crossed, coverage and controls h5py.
 """
 
 import argparse
@@ -38,10 +42,14 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DATA = os.path.join(HERE, "data")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")      # NumPy's products are small here: more threads only wait
 sys.path[:0] = [os.path.dirname(HERE), HERE, os.path.join(ROOT, "python")]
 from gates import NOVEL, STRIDE, TARGETS, TEXT, is_repeat, mean_and_error, read_csv, thinned, write_csv  # noqa: E402
+from controls import CONTROLLED, SAMPLE, controls  # noqa: E402
+from coverage import AGAINST, COVERED, REPLICATES, TRIALS, coverage  # noqa: E402
+from crossed import CROSSED, ROWS as CROSSED_ROWS, crossed  # noqa: E402
 from distant import AVERAGED, BIASED, FAR, averaging, dtypes, far  # noqa: E402
-from probes import COSTED, MODELS, copies, costs, place_of, positions_of, protocols, tokens_of  # noqa: E402
+from probes import COSTED, EDGE_ROWS, MODELS, config_of, copies, costs, edges, place_of, positions_of, protocols, tokens_of  # noqa: E402
 from repeated import BLOCKED, RIVALS, against, attended, blocks, fields_at, is_bias  # noqa: E402
 from states import BESIDE, growth, heads, lengths, recurrent_names  # noqa: E402
 from validation import REAL_SEGMENTS  # noqa: E402
@@ -219,6 +227,7 @@ STAGES = {
                                                                   "s: share of the farthest of them"]),
     "copies": (names, copies, ["NLL in nats of the last of 8 tokens that come from elsewhere in the text, 128 rows; gain: how much less where the same 8 end `distance` tokens before, "
                                "paired; _se: standard errors"]),
+    "edges": (lambda: [n for n in names() if config_of(n).get("window")], edges, [f"as copies.csv, of distances around each model's window, {EDGE_ROWS} rows"]),
     "protocols": (names, protocols, ["NLL in nats a token of the first 65,536 tokens; change: from nonoverlapping, paired by target; _se: standard errors; seconds of processor time"]),
     "costs": (lambda: [n for n in COSTED if n in names()], costs, ["reach erf on one thread, segments of 1025 tokens; seconds of processor time a segment, of 68 segments less those of 4, over that of `none` measured in "
                                "turns with it: median, least and most of rounds; memory: the largest resident set of the process, MB"]),
@@ -226,7 +235,8 @@ STAGES = {
                                "standard errors over texts"]),
     "dtypes": (lambda: [n for n in BIASED if n in names()], dtypes, ["NLL in nats a token of 1000 targets; change: from biases computed in double, rounded once, paired by target; _se: standard errors"]),
     "averaging": (lambda: [n for n in AVERAGED if n in names()], averaging,
-                  ["NLL in nats of the last of 513 tokens of 2000 rows; far: the inputs before the last 128; change: from the text as it is, paired by row; _se: standard errors"]),
+                  ["NLL in nats of the last of 513 tokens of 2000 rows; far: the inputs before the last 128; change: from the text as it is, below: that with inputs of another place less "
+                   "this, paired by row; _se: standard errors"]),
     "lengths": (names, fields_at, ["the field of segments of so many inputs: half, field: ERF(0.5), ERF(0.99) in tokens; share: of the summed gradient norm, of the last L_tr inputs; _lo, _hi: 95 % "
                                  "bootstrap interval"]),
     "against": (lambda: [n for n in RIVALS if n in names()], against, ["NLL in nats a token of the last of 256 segments of 2049 tokens; from_sandwich: less that of `sandwich`, paired by target; _se: "
@@ -235,6 +245,15 @@ STAGES = {
                                                                      "groups of 2304 neighbours"]),
     "attended": (lambda: [n for n in names() if is_bias(n)], attended, ["the smallest window of tokens that holds more than 1 - epsilon of the attention at 1024 inputs; head all: of the mean over layers and "
                                                                        "heads; else the mean over layers, trf: that of the bias alone, of the same distances"]),
+    "crossed": (lambda: [n for n in CROSSED if n in names()], crossed,
+                [f"rank correlation, within octaves of the distance, of the change of model's loss when one input is replaced with the norm of the gradient of gradient_of there, mean of "
+                 f"{CROSSED_ROWS} segments of 513 tokens; own_more: by how much that with its own gradient is larger, paired by segment; _se: standard errors"]),
+    "coverage": (lambda: [n for n in COVERED if n in names()], coverage,
+                 [f"intervals of samples of the {SEGMENTS} segments of the field, {TRIALS} of each size, {REPLICATES} replicates: how many hold the true value, are above and below it; width: the "
+                  f"median; tokens, but growth, an exponent; differences from {AGAINST} are paired by segment"]),
+    "controls": (lambda: [n for n in CONTROLLED if n in names()], controls,
+                 ["fields of 512 inputs under one change each; half: ERF(0.5), field: ERF(0.99), near: share of the last 128 inputs, with 95 % intervals; kind of input: near is the part of "
+                  f"the gradient over what inputs at the same distances have in the mean; a sample and integrated gradients: {SAMPLE} segments; layer: gradient with respect to the input of that block"]),
 }
 
 

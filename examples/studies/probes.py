@@ -15,7 +15,9 @@ from gates import TEXT, mean_and_error, read_csv  # noqa: E402
 MODELS, RECURRENT = (os.path.join(ROOT, "examples", folder) for folder in ("models", "recurrent"))
 COPY, ROWS, SEED = 8, 128, 1
 DISTANCES = {128: (8, 16, 32, 64, 96, 120), 512: (8, 32, 64, 120, 192, 256, 384, 504)}      # by inputs
+EDGES, EDGE_ROWS = (-8, -4, -2, -1, 0, 1, 2, 4, 8, 16, 32), 512       # distances less the window, at 128 inputs
 STREAM, WINDOW, STRIDE = 1 << 16, 128, 8
+COPY_TITLES = ["model", "inputs", "distance", "rows", "nll", "nll_se", "gain", "gain_se"]
 # a model of each kind, and those whose time is their ratio to the first
 COSTED = ("none", "sinusoidal", "rotary", "alibi", "alibi-minus-3", "window-64", "t5", "kerple-log", "kerple-power", "sandwich", "type1", "type2")
 COSTED_LENGTH, COSTED_SEGMENTS, ROUNDS = 1025, (4, 68), 5
@@ -54,40 +56,46 @@ def tokens_of(options, name):
     return np.load(path)
 
 
-def rows_with_copies(tokens, inputs):
-    """[1 + distances, ROWS, inputs + 1]: pieces of the text that end with COPY tokens from elsewhere; then with the same string once more, its last token at that distance before
+def rows_with_copies(tokens, inputs, distances, count=ROWS):
+    """[1 + distances, count, inputs + 1]: pieces of the text that end with COPY tokens from elsewhere; then with the same string once more, its last token at that distance before
     the end."""
     import numpy as np
     random = np.random.default_rng(SEED)
     longest = max(DISTANCES) + 1
-    starts = np.arange(ROWS) * ((len(tokens) - longest) // ROWS)
+    starts = np.arange(count) * ((len(tokens) - longest) // count)
     plain = np.stack([tokens[s + longest - inputs - 1:s + longest] for s in starts]).astype(np.int32)
-    strings = np.stack([tokens[s:s + COPY] for s in random.integers(0, len(tokens) - COPY, ROWS)])
+    strings = np.stack([tokens[s:s + COPY] for s in random.integers(0, len(tokens) - COPY, count)])
     plain[:, -COPY:] = strings
     out = [plain]
-    for distance in DISTANCES[inputs]:
+    for distance in distances:
         again = plain.copy()
         again[:, inputs + 1 - COPY - distance:inputs + 1 - distance] = strings
         out.append(again)
     return np.stack(out)
 
 
-def copies(options, name):
+def gains(options, name, inputs, distances, count):
+    """A row a distance: NLL without the string before, and how much less it is with it, paired by row."""
     import numpy as np
-    table = [["model", "inputs", "distance", "rows", "nll", "nll_se", "gain", "gain_se"]]
-    for inputs, distances in DISTANCES.items():
-        if positions_of(name) < inputs:
-            continue
-        rows = rows_with_copies(tokens_of(options, name), inputs)
-        place, each = (os.path.join(options.work, "copies", f"{name}{end}") for end in (".npy", ".each"))
-        np.save(place, rows.reshape(-1, inputs + 1))
-        run(options, "ppl", place_of(name), "--tokens", place, "--context", inputs, "--segments", len(rows) * ROWS, "--per-token", each, "--device", "cpu", "--quiet")
-        nll = np.array([float(row["nll"]) for row in read_csv(each)]).reshape(len(rows), ROWS)
-        for distance, now in zip(distances, nll[1:]):
-            table.append([name, inputs, distance, ROWS, *(f"{x:.5f}" for x in mean_and_error(nll[0]) + mean_and_error(nll[0] - now))])
-        os.remove(place)
-        os.remove(each)
-    return table
+    rows = rows_with_copies(tokens_of(options, name), inputs, distances, count)
+    place, each = (os.path.join(options.work, "copies", f"{name}{end}") for end in (".npy", ".each"))
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    np.save(place, rows.reshape(-1, inputs + 1))
+    run(options, "ppl", place_of(name), "--tokens", place, "--context", inputs, "--segments", len(rows) * count, "--per-token", each, "--device", "cpu", "--quiet")
+    nll = np.array([float(row["nll"]) for row in read_csv(each)]).reshape(len(rows), count)
+    os.remove(place)
+    os.remove(each)
+    return [[name, inputs, distance, count, *(f"{x:.5f}" for x in mean_and_error(nll[0]) + mean_and_error(nll[0] - now))] for distance, now in zip(distances, nll[1:])]
+
+
+def copies(options, name):
+    return [COPY_TITLES, *(row for inputs, distances in DISTANCES.items() if positions_of(name) >= inputs for row in gains(options, name, inputs, distances, ROWS))]
+
+
+def edges(options, name):
+    """The same for distances around the window of a model."""
+    inputs, window = min(DISTANCES), config_of(name)["window"]
+    return [COPY_TITLES, *gains(options, name, inputs, [d for d in (window + e for e in EDGES) if COPY <= d <= inputs + 1 - COPY], EDGE_ROWS)]
 
 
 def protocols(options, name):

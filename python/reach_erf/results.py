@@ -27,6 +27,7 @@ USED = 1  # in `status`; 2: excluded
 BY_SEGMENT = ("status", "logprob", "start")
 CURVES = ("s", "c", "c_lo", "c_hi")
 ROUNDING = 1e-6
+ROUNDING_OF_SUMS, NO_SPREAD = 1e-12, 1e-10  # deviations that are not those of segments; variances of drawings of equal segments, as a part of the whole
 DEFLATE_RATIO = 1032  # zlib's bound on how far data shrink
 
 
@@ -94,15 +95,14 @@ class Field:
 
     @cached_property
     def _replicates(self) -> np.ndarray:
-        """[bootstrap, L-1] curves of segments drawn anew, by the draws of the program."""
+        """[bootstrap, L-1] curves of segments drawn anew, by the draws of the program, each studentized by its own spread."""
         cumulative = np.cumsum(self.shares()[:, ::-1], axis=1)[:, ::-1]
+        cumulative /= cumulative[:, :1]
         used, count = len(cumulative), int(self.attributes["bootstrap"])
         drawn = _draw(int(self.attributes["seed"]), count, used)
         weight = np.zeros((count, used))
         np.add.at(weight, (np.arange(count)[:, None], drawn), 1)
-        curves = weight @ cumulative
-        shares: np.ndarray = curves / curves[:, :1]
-        return shares
+        return _studentized(weight / used, cumulative, _cumulative(self.shares().mean(axis=0)))
 
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the ends of the 95 % interval of c computed again from the norms."""
@@ -230,6 +230,21 @@ def _cumulative(s: np.ndarray) -> np.ndarray:
     sums = np.cumsum(s[::-1])[::-1]
     c: np.ndarray = sums / sums[0]
     return c
+
+
+def _studentized(weight: np.ndarray, cumulative: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Curves of a bootstrap-t, from the share of each segment [curves, segments] in a drawing: c less the deviation of the drawing in its own standard errors, times
+    that of c; at most 1, and nowhere lower than nearer to the end."""
+    deviation = cumulative - cumulative.mean(axis=0)
+    square = deviation ** 2
+    variance, shift = square.mean(axis=0), weight @ deviation
+    own = weight @ square - shift ** 2
+    spread = own > NO_SPREAD * variance
+    with np.errstate(divide="ignore", invalid="ignore"):
+        curves = np.where(spread, c - shift * np.sqrt(variance / own), np.where(shift > 0, 0.0, 1.0))
+    curves = np.where((variance <= ROUNDING_OF_SUMS ** 2) | (~spread & (shift ** 2 <= NO_SPREAD * variance)), c, curves)
+    found: np.ndarray = np.maximum.accumulate(np.clip(curves, 0, 1)[:, ::-1], axis=1)[:, ::-1]
+    return found
 
 
 def _field(c: np.ndarray, q: float) -> np.ndarray:

@@ -48,6 +48,40 @@ def generated(seed, segments, positions):
     return (u * u) * (u * u) / (1.0 + np.arange(positions - 1, -1, -1.0))
 
 
+def in_order(rows):
+    """The sum of the rows, one addition after another."""
+    sums = np.zeros(rows.shape[1])
+    for row in rows:
+        sums = sums + row
+    return sums
+
+
+def bootstrap_t(whole, c, random):
+    """The curve of a replicate: Efron and Tibshirani, An Introduction to the Bootstrap (1993), section 12.5. For the mean c of n segments with the standard error se, and a
+    mean c* of n drawn ones with its own standard error se*, Z* = (c* - c) / se* (12.20), and the ends of the interval are c - Z* se at the quantiles of Z* (12.22).
+
+    A variance that is only rounding counts as none: then Z* se is 0 if c does not vary, and infinite if c alone does. A cumulative share is at most 1, and as great as that of
+    fewer tokens."""
+    used = len(whole)
+    times = np.bincount([int(u) * used >> 64 for u in random], minlength=used).astype(float)
+    d = whole - in_order(whole) / used
+    variance, shift = in_order(d * d) / used, in_order(times[:, None] * d) / used
+    own = in_order(times[:, None] * (d * d)) / used - shift * shift
+    drawn = np.repeat(d, times.astype(int), axis=0)
+    assert np.allclose(drawn.var(axis=0), own, rtol=0, atol=1e-12) and np.allclose(drawn.mean(axis=0), shift, rtol=0, atol=1e-12)
+    curve = np.empty(len(c))
+    for m in range(len(c)):
+        if variance[m] <= 1e-24 or max(own[m], shift[m] ** 2) <= 1e-10 * variance[m]:
+            curve[m] = c[m]
+        elif own[m] <= 1e-10 * variance[m]:
+            curve[m] = 0 if shift[m] > 0 else 1
+        else:
+            z, se = shift[m] / np.sqrt(own[m] / used), np.sqrt(variance[m] / used)
+            curve[m] = c[m] - shift[m] * np.sqrt(variance[m] / own[m])
+            assert abs(curve[m] - (c[m] - z * se)) <= 1e-9 * (1 + abs(curve[m]))
+    return np.maximum.accumulate(np.clip(curve, 0, 1)[::-1])[::-1]
+
+
 def floats(values):
     return " ".join("nan" if np.isnan(v) else "inf" if v == np.inf else "-inf" if v == -np.inf else repr(float(v)) for v in values)
 
@@ -77,15 +111,8 @@ def case(name, norm, logprob, thresholds, sink, replicates, seed, generator=None
     s = s / used
     c = scaled(from_right(s))
 
-    whole = from_right(share)
-    curves = np.empty((replicates, n))
-    for b in range(replicates):
-        drawn = [int(u) * used >> 64 for u in split_mix(seed, used, b * used)]
-        times = np.bincount(drawn, minlength=used).astype(float)
-        sums = np.zeros(n)
-        for i in range(used):
-            sums = sums + times[i] * whole[i]
-        curves[b] = scaled(sums)
+    whole = scaled(from_right(share))
+    curves = np.array([bootstrap_t(whole, c, split_mix(seed, used, b * used)) for b in range(replicates)])
     lo = np.array([order_statistic(curves[:, m], 25) for m in range(n)]) if replicates else c
     hi = np.array([order_statistic(curves[:, m], 975) for m in range(n)]) if replicates else c
     for m in shown if shown is not None else range(n):
@@ -108,7 +135,7 @@ def case(name, norm, logprob, thresholds, sink, replicates, seed, generator=None
     for row in rest:
         rest_sum = rest_sum + row
     for q in thresholds:
-        single = [erf(c_i, q) for c_i in scaled(whole)]
+        single = [erf(c_i, q) for c_i in whole]
         again = [erf(curve, q) for curve in curves]
         e = erf(c, q)
         print("row", e, order_statistic(again, 25) if again else e, order_statistic(again, 975) if again else e, int(e == n), order_statistic(single, 100),
