@@ -67,14 +67,25 @@ struct gating {
  *     h_t[n] = e^(-dt_t[c] rate[n,c]) h_(t-1)[n] + v_t[c] B_t[n]
  *     o_t[c] = the sum over n of C_t[n] h_t[n] + skip[c] x_t[c]
  * Selective (Mamba: Gu, Dao 2023): dt = ln(1 + e^a) of the row's and the channel's step a, and v =
- * dt x. If not, the step is dt >= 0 itself, and v = x. B and C are numbers of the row. */
+ * dt x. If not, the step is dt >= 0 itself, and v = x. B and C are numbers of the row, or of the
+ * row and the channel's group, of `groups` equal ones. */
 struct scan {
     int channels, size; /* size: 1..SCAN_SIZE_MOST */
+    int groups; /* divides channels; 0: 1 */
     int selective;
     const struct weight *rate; /* [size, channels] as a vector, >= 0, or NULL: 1 */
     const struct weight *skip; /* [channels], or NULL: 0 */
 };
 enum { SCAN_SIZE_MOST = 256 };
+static inline int scan_groups(const struct scan *s)
+{
+    return s->groups ? s->groups : 1;
+}
+/* Numbers of a row of B and C: of each group B, then C. */
+static inline int scan_factors_width(const struct scan *s)
+{
+    return scan_groups(s) * 2 * s->size;
+}
 /* States of a channel that are kept: the one after each SCAN_SPAN of its `keys` rows that has rows
  * behind it. */
 enum { SCAN_SPAN = 64 };

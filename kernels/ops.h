@@ -58,7 +58,9 @@ struct head_shape {
  * column c is data[g * group_stride + r * row_stride + c * column_stride] * factors[g * rows + r] +
  * offset (strides in elements; for GGUF's quantised types rows begin with a block, and
  * column_stride is 1). For types with scales `data` is the tensor's, and `first` is the element
- * where it would begin; for all others `first` is 0. */
+ * where it would begin; for all others `first` is 0. `diagonal`: groups are blocks on the diagonal
+ * of a matrix that is zero elsewhere: row g * rows + r has numbers in the g-th of `groups` equal
+ * parts of the columns alone, of which c counts from the first. */
 struct weight_part {
     const void *data;
     enum element type;
@@ -67,6 +69,7 @@ struct weight_part {
     double offset;
     size_t first;
     const double *factors; /* NULL: 1 for every row */
+    int diagonal; /* 1: as said, without factors and offset; groups divides columns */
 };
 
 /* The use of a weight; a set may leave it in the file's memory if possible (the caller keeps the
@@ -479,9 +482,9 @@ struct kernels {
 
     /* -- scans -- */
     /* o[segments*queries, channels] of the last `queries` of the keys, from x[segments*keys,
-     * channels], steps[segments*keys, channels] (ROLE_RESIDUAL), and bc[segments*keys, 2 size]: B,
-     * then C; NULL: all 1. states [segments, scan_states(keys), size, channels], ROLE_STATISTIC,
-     * are all written. NULL: keeps none. */
+     * channels], steps[segments*keys, channels] (ROLE_RESIDUAL), and bc[segments*keys,
+     * scan_factors_width]: of each group B, then C; NULL: all 1. states [segments,
+     * scan_states(keys), size, channels], ROLE_STATISTIC, are all written. NULL: keeps none. */
     void (*scan)(struct kernels *k, struct buffer *o, struct buffer *states, const struct buffer *x,
                  const struct buffer *steps, const struct buffer *bc, const struct scan *scan,
                  int segments, int queries, int keys);
@@ -494,6 +497,21 @@ struct kernels {
                          int queries, int keys);
     /* The most scratch bytes that the two take (for the memory plan). */
     size_t (*scan_bytes)(struct kernels *k, const struct scan *scan, int segments, int keys);
+
+    /* Gates of a linear recurrent unit (De et al. 2024, "Griffin"), which a scan reads. Of each row
+     * and channel, with r and i of raw[R, 2 width], in a row all r first (ROLE_RESIDUAL): steps[R,
+     * width] dt = 8 / (1 + e^-r) (ROLE_RESIDUAL), and y[R, width] = m x / (1 + e^-i) with m =
+     * sqrt(1 - e^(-2 rate dt)), but m = 1 in a segment's first row; rate [width] as a vector, > 0.
+     * x, y ROLE_ACTIVATION. With `before` rows of the segment before these, more than
+     * 0, none of them is its first. */
+    void (*lru)(struct kernels *k, struct buffer *steps, struct buffer *y, const struct buffer *x,
+                const struct buffer *raw, const struct weight *rate, struct rows rows, int width,
+                int before);
+    /* d_x and d_raw (overwritten; shaped as x and raw) from d_y and d_steps; d_x may be d_y. */
+    void (*lru_reverse)(struct kernels *k, struct buffer *d_x, struct buffer *d_raw,
+                        const struct buffer *d_y, const struct buffer *d_steps,
+                        const struct buffer *x, const struct buffer *raw, const struct weight *rate,
+                        struct rows rows, int width, int before);
 
     /* -- convolution -- */
     /* y[segments*queries, width] = convolution(x) of x[segments*keys, width]; gated: c *

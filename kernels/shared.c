@@ -86,6 +86,11 @@ int weight_parts_size(size_t *rows, size_t *columns, const struct weight_part *p
         size_t stacked, elements;
         if (!p->data || !p->groups || !p->rows || !p->columns)
             return fail(e, "weight part %d is empty", i);
+        if (p->diagonal && (p->columns % p->groups || p->factors || p->offset != 0))
+            return fail(e, "weight part %d has %zu blocks in %zu columns", i, p->groups,
+                        p->columns);
+        if (p->diagonal != parts->diagonal)
+            return fail(e, "weight part %d is not as part 0: of blocks on a diagonal, or not", i);
         if (p->columns != *columns)
             return fail(e, "weight part %d has %zu columns (expected %zu)", i, p->columns,
                         *columns);
@@ -97,24 +102,47 @@ int weight_parts_size(size_t *rows, size_t *columns, const struct weight_part *p
     return 0;
 }
 
-/* The part that holds `row` of the stack, with *at the row's first element, and its factor. */
-static const struct weight_part *find_row(size_t *at, double *factor,
-                                          const struct weight_part *parts, size_t row)
+/* The part that holds `row` of the stack, with *at the row's first element, its factor, and the
+ * columns that are stored: *stored from *column on. */
+static const struct weight_part *find_row(size_t *at, double *factor, size_t *column,
+                                          size_t *stored, const struct weight_part *parts,
+                                          size_t row)
 {
     while (row >= parts->groups * parts->rows)
         row -= parts->groups * parts->rows, parts++;
+    *stored = parts->columns / (parts->diagonal ? parts->groups : 1);
+    *column = parts->diagonal ? row / parts->rows * *stored : 0;
     *at = parts->first + row / parts->rows * parts->group_stride +
           row % parts->rows * parts->row_stride;
     *factor = parts->factors ? parts->factors[row] : 1;
     return parts;
 }
 
+/* Of `count` columns from `column` on those that are among `stored` from `from` on: how many are
+ * before them, the first of them, counted from `from`, and their number. */
+struct overlap {
+    size_t skipped, first, count;
+};
+
+static struct overlap overlap_of(size_t column, size_t count, size_t from, size_t stored)
+{
+    size_t begin = column > from ? column : from,
+           end = column + count < from + stored ? column + count : from + stored;
+    return begin < end ? (struct overlap){begin - column, begin - from, end - begin}
+                       : (struct overlap){0};
+}
+
 void weight_parts_read_f64(double *out, const struct weight_part *parts, size_t row, size_t column,
                            size_t count)
 {
-    size_t at;
+    size_t at, from, stored;
     double factor;
-    const struct weight_part *p = find_row(&at, &factor, parts, row);
+    const struct weight_part *p = find_row(&at, &factor, &from, &stored, parts, row);
+    if (p->diagonal) {
+        struct overlap o = overlap_of(column, count, from, stored);
+        memset(out, 0, count * sizeof *out);
+        out += o.skipped, column = o.first, count = o.count;
+    }
     at += column * p->column_stride;
     if (p->column_stride == 1)
         element_run_f64(out, p->data, p->type, at, count);
@@ -129,9 +157,14 @@ void weight_parts_read_f64(double *out, const struct weight_part *parts, size_t 
 void weight_parts_read_f32(float *out, const struct weight_part *parts, size_t row, size_t column,
                            size_t count)
 {
-    size_t at;
+    size_t at, from, stored;
     double factor;
-    const struct weight_part *p = find_row(&at, &factor, parts, row);
+    const struct weight_part *p = find_row(&at, &factor, &from, &stored, parts, row);
+    if (p->diagonal) {
+        struct overlap o = overlap_of(column, count, from, stored);
+        memset(out, 0, count * sizeof *out);
+        out += o.skipped, column = o.first, count = o.count;
+    }
     at += column * p->column_stride;
     if (p->column_stride == 1 && factor == 1 && p->offset == 0)
         element_run_f32(out, p->data, p->type, at, count);
@@ -144,7 +177,7 @@ void weight_parts_read_f32(float *out, const struct weight_part *parts, size_t r
 int weight_parts_dense(const struct weight_part *parts, int part_count, enum element type)
 {
     const struct weight_part *p = parts;
-    return part_count == 1 && p->type == type && p->offset == 0 && !p->factors &&
+    return part_count == 1 && p->type == type && p->offset == 0 && !p->factors && !p->diagonal &&
            (uintptr_t)p->data % element_size(type) == 0 &&
            (p->columns == 1 || p->column_stride == 1) &&
            (p->rows == 1 || p->row_stride == p->columns) &&

@@ -103,6 +103,7 @@ static struct outputs run(struct kernels *k, const struct any_case *c, int bound
     case OP_JOIN: return run_join(k, &c->join, bounds);
     case OP_JOIN_KEYS: return run_join_keys(k, &c->join_keys, bounds);
     case OP_RECURRENCE: return run_recurrence(k, &c->recurrence, bounds);
+    case OP_LRU: return run_lru(k, &c->lru, bounds);
     case OP_GATING: return run_gating(k, &c->gating, bounds);
     case OP_SCAN: return run_scan(k, &c->scan, bounds);
     case OP_CHANNEL_GATING: return run_channel_gating(k, &c->channel_gating, bounds);
@@ -128,8 +129,8 @@ void describe(char text[300], const struct kernels *k, const struct any_case *c)
     size_t left = 300 - (size_t)at;
     switch (c->op) {
     case OP_LINEAR:
-        snprintf(rest, left, "linear rows %d in %d out %d bias %d accumulate %d", l->rows, l->in,
-                 l->out, l->bias, l->accumulate);
+        snprintf(rest, left, "linear rows %d in %d out %d bias %d accumulate %d blocks %d", l->rows,
+                 l->in, l->out, l->bias, l->accumulate, l->blocks);
         break;
     case OP_NORM:
         snprintf(
@@ -190,11 +191,16 @@ void describe(char text[300], const struct kernels *k, const struct any_case *c)
                  c->gating.rows, c->gating.heads, c->gating.bias, c->gating.alias, c->gating.low,
                  c->gating.high, c->gating.write);
         break;
+    case OP_LRU:
+        snprintf(rest, left, "lru rows %d width %d before %d size %g rates %g", c->lru.rows,
+                 c->lru.width, c->lru.before, c->lru.size, c->lru.rates);
+        break;
     case OP_SCAN:
         snprintf(rest, left,
-                 "scan keys %d queries %d channels %d of %d selective %d plain %d decay %g time %g",
-                 c->scan.keys, c->scan.queries, c->scan.channels, c->scan.size, c->scan.selective,
-                 c->scan.plain, c->scan.decay, c->scan.time);
+                 "scan keys %d queries %d channels %d of %d groups %d selective %d plain %d "
+                 "decay %g time %g",
+                 c->scan.keys, c->scan.queries, c->scan.channels, c->scan.size, c->scan.groups,
+                 c->scan.selective, c->scan.plain, c->scan.decay, c->scan.time);
         break;
     case OP_CHANNEL_GATING:
         snprintf(rest, left, "channel gating rows %d heads %d of %d bias %d write %g floor %g",

@@ -26,6 +26,7 @@ enum op {
     OP_GATING,
     OP_SCAN,
     OP_CHANNEL_GATING,
+    OP_LRU,
     OP_CONVOLUTION,
     OP_ROUTE,
     OP_MIX,
@@ -56,6 +57,7 @@ struct any_case {
         struct gating_case gating;
         struct scan_case scan;
         struct channel_gating_case channel_gating;
+        struct lru_case lru;
         struct convolution_case convolution;
         struct route_case route;
         struct mix_case mix;

@@ -88,7 +88,7 @@ struct weight *weight_of(struct kernels *k, enum weight_use use, const double *v
                          size_t columns)
 {
     struct weight_part part = {values,  ELEMENT_F64, 1, rows, columns, rows * columns,
-                               columns, 1,           0, 0,    NULL};
+                               columns, 1,           0, 0,    NULL,    0};
     struct error e;
     struct weight *w = k->weight_load(k, use, &part, 1, &e);
     if (!w)
@@ -151,6 +151,50 @@ int rounds_attention(const struct kernels *k)
     return strstr(k->name, "avx512_bf16") != NULL;
 }
 
+/* Where element (row, column) of a matrix with blocks on the diagonals of both its halves is among
+ * those of its blocks, stored [half, block, in, out] or, not turned, [half, block, out, in]; -1: it
+ * is zero. */
+static long place_in_blocks(const struct linear_case *c, size_t row, size_t column)
+{
+    size_t blocks = (size_t)c->blocks, rows = (size_t)c->out / 2 / blocks,
+           columns = (size_t)c->in / blocks, half = row / rows / blocks,
+           block = row / rows % blocks, first = (half * blocks + block) * rows * columns;
+    if (column / columns != block)
+        return -1;
+    row %= rows, column %= columns;
+    return (long)(first + (c->bias ? column * rows + row : row * columns + column));
+}
+
+/* The matrix, whose elements outside of blocks become 0; `stored` is its blocks. */
+static struct weight *blocks_of(struct kernels *k, const struct linear_case *c, double *w,
+                                float *stored)
+{
+    size_t in = (size_t)c->in, out = (size_t)c->out, blocks = (size_t)c->blocks,
+           rows = out / 2 / blocks, columns = in / blocks;
+    struct weight_part parts[2];
+    struct error e;
+    for (size_t i = 0; i < in * out; i++) {
+        long at = place_in_blocks(c, i / in, i % in);
+        w[i] = at < 0 ? 0 : (float)w[i];
+        if (at >= 0)
+            stored[at] = (float)w[i];
+    }
+    for (size_t i = 0; i < 2; i++)
+        parts[i] = (struct weight_part){.data = stored + i * blocks * rows * columns,
+                                        .type = ELEMENT_F32,
+                                        .groups = blocks,
+                                        .rows = rows,
+                                        .columns = in,
+                                        .group_stride = rows * columns,
+                                        .row_stride = c->bias ? 1 : columns,
+                                        .column_stride = c->bias ? rows : 1,
+                                        .diagonal = 1};
+    struct weight *weight = k->weight_load(k, WEIGHT_MATRIX, parts, 2, &e);
+    if (!weight)
+        fail_msg("%s", e.text);
+    return weight;
+}
+
 struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
@@ -162,6 +206,7 @@ struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bo
     double *y0 = random_segments(c->segments, c->first, y_each, 3, 1),
            *dx0 = random_segments(c->segments, c->first, x_each, 4, 1);
     double *w = random_values(in * out, 5, 0.25), *b = c->bias ? random_values(out, 6, 1) : NULL;
+    float *stored = c->blocks ? allocate(in * out / (size_t)c->blocks * sizeof *stored) : NULL;
     for (int pass = 0; pass <= bounds;
          pass++) { /* the second on absolute values: the size of every sum */
         struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * x_each),
@@ -169,7 +214,8 @@ struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bo
         struct buffer *bdy = buffer_of(k, ROLE_ACTIVATION, dy, S * y_each);
         struct buffer *bdx = buffer_of(k, c->rows % 2 ? ROLE_RESIDUAL : ROLE_ACTIVATION, dx0,
                                        S * x_each); /* either will do */
-        struct weight *weight = weight_of(k, WEIGHT_MATRIX, w, out, in),
+        struct weight *weight = c->blocks ? blocks_of(k, c, w, stored)
+                                          : weight_of(k, WEIGHT_MATRIX, w, out, in),
                       *bias = b ? weight_of(k, WEIGHT_VECTOR, b, out, 1) : NULL;
         if (c->accumulate == 2) {
             struct buffer *onto = buffer_of(k, ROLE_RESIDUAL, y0, S * y_each);
@@ -202,7 +248,7 @@ struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bo
         absolute(x, S * x_each), absolute(y0, S * y_each), absolute(dy, S * y_each),
             absolute(dx0, S * x_each), absolute(w, in * out), absolute(b, out);
     }
-    free(x), free(dy), free(y0), free(dx0), free(w), free(b);
+    free(x), free(dy), free(y0), free(dx0), free(w), free(b), free(stored);
     return o;
 }
 
@@ -481,7 +527,7 @@ struct weight *kernel_table_of(struct kernels *k, const double *values, const ui
                                size_t rows, size_t columns)
 {
     struct weight_part part = {
-        halves, ELEMENT_BF16, 1, rows, columns, rows * columns, columns, 1, 0, 0, NULL};
+        halves, ELEMENT_BF16, 1, rows, columns, rows * columns, columns, 1, 0, 0, NULL, 0};
     struct error e;
     if (!halves)
         return weight_of(k, WEIGHT_TABLE, values, rows, columns);

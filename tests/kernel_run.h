@@ -33,6 +33,7 @@ void thread_order(const char *seed);
 struct linear_case {
     int segments, first, rows, in, out, bias,
         accumulate; /* accumulate 2: forward onto another buffer (linear_add) */
+    int blocks; /* on the diagonal, in two parts; 0: none */
 };
 struct norm_case {
     int segments, first, rows, width;
@@ -116,12 +117,19 @@ struct scan_case {
     int plain; /* 1: B, C and rates are 1, without a skip */
     double decay; /* rates are below twice this */
     double time; /* steps are below 2 time; selective: below it by 2 at most */
+    int groups; /* 0: 1 */
 };
 /* gate_channels and gate_channels_reverse */
 struct channel_gating_case {
     int segments, first, rows, heads, key_size, bias;
     double write, floor;
     double size; /* a and b are below 2 size */
+};
+/* lru and lru_reverse */
+struct lru_case {
+    int segments, first, rows, width, before;
+    double size; /* r and i are below 2 size */
+    double rates; /* below 3 times this */
 };
 /* convolve and convolve_reverse */
 struct convolution_case {
@@ -204,6 +212,8 @@ struct outputs run_join_keys(struct kernels *k, const struct join_keys_case *c,
 struct outputs run_recurrence(struct kernels *k, const struct recurrence_case *c,
                               int bounds); /* o, d_qkv, d_gates */
 struct outputs run_scan(struct kernels *k, const struct scan_case *c, int bounds);
+struct outputs run_lru(struct kernels *k, const struct lru_case *c,
+                       int bounds); /* steps, y, d_x, d_raw */
 struct outputs run_gating(struct kernels *k, const struct gating_case *c,
                           int bounds); /* gates, d_raw */
 struct outputs run_channel_gating(struct kernels *k, const struct channel_gating_case *c,

@@ -120,7 +120,7 @@ void test_head_rows_bf16(void **state)
            want[ROWS], got[ROWS];
     uint16_t *halves = upper_halves(wide, VOCABULARY * WIDTH);
     const struct weight_part part = {
-        halves, ELEMENT_BF16, 1, VOCABULARY, WIDTH, VOCABULARY * WIDTH, WIDTH, 1, 0, 0, NULL};
+        halves, ELEMENT_BF16, 1, VOCABULARY, WIDTH, VOCABULARY * WIDTH, WIDTH, 1, 0, 0, NULL, 0};
     (void)state;
     for (int i = 0; i < VOCABULARY * WIDTH; i++) {
         uint32_t bits = (uint32_t)halves[i] << 16;

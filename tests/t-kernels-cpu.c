@@ -257,10 +257,11 @@ static void test_skipping_saves_time(void **unused)
  * give the bytes of 2. */
 static void test_threads(void **unused)
 {
-    static const struct linear_case linear[] = {{1, 0, 1030, 40, 500, 1, 0},
-                                                {3, 0, 130, 33, 1200, 1, 1},
-                                                {9, 0, 1, 300, 300, 1, 0},
-                                                {2, 0, 9, 700, 20, 0, 0}};
+    static const struct linear_case linear[] = {{1, 0, 1030, 40, 500, 1, 0, 0},
+                                                {3, 0, 130, 33, 1200, 1, 1, 0},
+                                                {9, 0, 1, 300, 300, 1, 0, 0},
+                                                {2, 0, 9, 700, 20, 0, 0, 0},
+                                                {2, 0, 1030, 260, 520, 1, 0, 2}};
     enum { LINEAR_CASES = sizeof linear / sizeof *linear, CASES = LINEAR_CASES + ATTENTION_CASES };
     (void)unused;
     for (int i = 0; i < set_count * CASES; i++) {

@@ -240,8 +240,8 @@ static void test_memory(void **state)
     assert_null(k->create(k, ROLE_RESIDUAL, SIZE_MAX / 2, &e));
     require_error("a buffer", e.text, "overflow");
     struct weight_part part = {
-        &e, ELEMENT_F32, 1, most / 2, 1,   0,
-        1,  1,           0, 0,        NULL}; /* never read: there is no room for it */
+        &e, ELEMENT_F32, 1, most / 2, 1,    0,
+        1,  1,           0, 0,        NULL, 0}; /* never read: there is no room for it */
     assert_null(k->weight_load(k, WEIGHT_VECTOR, &part, 1, &e));
     require_error("a weight", e.text, "out of GPU memory");
     struct buffer *a = buffer_new(k, ROLE_RESIDUAL, 1000), *b = buffer_new(k, ROLE_RESIDUAL, 500);
@@ -387,7 +387,7 @@ static void test_halves(void **state)
                                     0x3c00, 0xfbff, 0x7c00, 0xfc00, 0x7e00};
     enum { COUNT = sizeof bits / sizeof *bits };
     struct kernels *k = open_cuda("f32");
-    struct weight_part part = {bits, ELEMENT_F16, 1, 1, COUNT, 0, COUNT, 1, 0, 0, NULL};
+    struct weight_part part = {bits, ELEMENT_F16, 1, 1, COUNT, 0, COUNT, 1, 0, 0, NULL, 0};
     struct error e;
     double got[COUNT];
     static const int32_t id = 0;
@@ -420,8 +420,8 @@ static void test_large_weights(void **state)
     (void)state;
     for (int i = 0; i < COUNT; i++)
         data[i] = i;
-    struct weight_part rows = {data, ELEMENT_F64, 1, 2300, 1000, 0, 1000, 1, 0, 0, NULL},
-                       run = {data, ELEMENT_F64, 1, 1, COUNT, 0, COUNT, 1, 0, 0, NULL};
+    struct weight_part rows = {data, ELEMENT_F64, 1, 2300, 1000, 0, 1000, 1, 0, 0, NULL, 0},
+                       run = {data, ELEMENT_F64, 1, 1, COUNT, 0, COUNT, 1, 0, 0, NULL, 0};
     struct weight *w = k->weight_load(k, WEIGHT_TABLE, &rows, 1, &e),
                   *one = k->weight_load(k, WEIGHT_TABLE, &run, 1, &e);
     assert_true(w && one);

@@ -152,35 +152,53 @@ static void test_gating(void **state)
         check_case(&(struct any_case){.op = OP_GATING, .gating = cases[i]});
 }
 
+static void test_lru(void **state)
+{
+    static const struct lru_case cases[] = {
+        /* segments, first, rows, width, before, size, rates */
+        {1, 0, 1, 1, 0, 1, 1},     {2, 0, 7, 19, 0, 2, 0.3},  {3, 1, 5, 64, 0, 4, 1},
+        {2, 0, 9, 33, 0, 20, 0.1}, {1, 0, 70, 8, 0, 1, 1e-6}, {1, 0, 4, 300, 0, 1, 30},
+        {1, 0, 6, 21, 9, 2, 0.3},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        check_case(&(struct any_case){.op = OP_LRU, .lru = cases[i]});
+}
+
 static void test_scan(void **state)
 {
     static const struct scan_case cases[] = {
-        /* segments, first, keys, queries, channels, size, selective, plain, decay, time */
-        {1, 0, 1, 1, 1, 1, 0, 1, 1, 1},
-        {1, 0, 1, 1, 1, 1, 1, 0, 1, 0},
-        {2, 0, 70, 70, 20, 4, 1, 0, 0.3, 0},
-        {3, 0, 37, 5, 64, 16, 1, 0, 1, 1},
-        {3, 0, 37, 5, 33, 3, 0, 0, 0.5, 1},
-        {2, 0, 300, 300, 130, 16, 1, 0, 0.02, -1},
-        {2, 0, 300, 1, 130, 1, 0, 1, 0, 0.1},
-        {2, 0, 200, 1, 96, 16, 1, 0, 0.1, -2},
+        /* segments, first, keys, queries, channels, size, selective, plain, decay, time, groups */
+        {1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 0},
+        {1, 0, 1, 1, 1, 1, 1, 0, 1, 0, 0},
+        {2, 0, 70, 70, 20, 4, 1, 0, 0.3, 0, 0},
+        {3, 0, 37, 5, 64, 16, 1, 0, 1, 1, 0},
+        {3, 0, 37, 5, 33, 3, 0, 0, 0.5, 1, 0},
+        {2, 0, 300, 300, 130, 16, 1, 0, 0.02, -1, 0},
+        {2, 0, 300, 1, 130, 1, 0, 1, 0, 0.1, 0},
+        {2, 0, 200, 1, 96, 16, 1, 0, 0.1, -2, 0},
         /* around kept states */
-        {1, 0, 63, 63, 16, 16, 1, 0, 0.1, 0},
-        {1, 0, 64, 64, 17, 7, 1, 0, 0.1, 0},
-        {2, 0, 65, 65, 15, 16, 1, 0, 0.1, 0},
-        {1, 0, 128, 66, 80, 16, 1, 0, 0.1, 0},
-        {1, 0, 129, 64, 80, 5, 0, 0, 0.1, 1},
-        {1, 0, 70, 70, 8, 256, 1, 0, 0.1, 0},
-        {1, 0, 66, 66, 3, 40, 1, 0, 0.1, 0},
+        {1, 0, 63, 63, 16, 16, 1, 0, 0.1, 0, 0},
+        {1, 0, 64, 64, 17, 7, 1, 0, 0.1, 0, 0},
+        {2, 0, 65, 65, 15, 16, 1, 0, 0.1, 0, 0},
+        {1, 0, 128, 66, 80, 16, 1, 0, 0.1, 0, 0},
+        {1, 0, 129, 64, 80, 5, 0, 0, 0.1, 1, 0},
+        {1, 0, 70, 70, 8, 256, 1, 0, 0.1, 0, 0},
+        {1, 0, 66, 66, 3, 40, 1, 0, 0.1, 0, 0},
         /* no decay; decays that leave nothing; steps far on both sides */
-        {1, 0, 150, 70, 16, 4, 1, 0, 0, 1},
-        {1, 0, 70, 70, 16, 4, 1, 0, 1e6, 4},
-        {1, 0, 70, 70, 16, 4, 0, 1, 0, 1e6},
-        {1, 0, 90, 90, 40, 8, 1, 0, 0.01, 30},
-        {1, 0, 90, 90, 40, 8, 1, 0, 1, -30},
+        {1, 0, 150, 70, 16, 4, 1, 0, 0, 1, 0},
+        {1, 0, 70, 70, 16, 4, 1, 0, 1e6, 4, 0},
+        {1, 0, 70, 70, 16, 4, 0, 1, 0, 1e6, 0},
+        {1, 0, 90, 90, 40, 8, 1, 0, 0.01, 30, 0},
+        {1, 0, 90, 90, 40, 8, 1, 0, 1, -30, 0},
         /* one read row far behind slow and fast decays */
-        {1, 0, 2000, 1, 32, 4, 1, 0, 0.001, -3},
-        {1, 0, 600, 1, 32, 16, 1, 0, 0.05, 0},
+        {1, 0, 2000, 1, 32, 4, 1, 0, 0.001, -3, 0},
+        {1, 0, 600, 1, 32, 16, 1, 0, 0.05, 0, 0},
+        /* groups of channels */
+        {2, 0, 70, 70, 20, 4, 1, 0, 0.3, 0, 2},
+        {2, 0, 66, 5, 130, 16, 1, 0, 0.1, 0, 2},
+        {1, 0, 65, 65, 9, 3, 0, 0, 0.5, 1, 3},
+        {3, 1, 37, 37, 200, 2, 1, 0, 0.5, 0, 4},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++)
@@ -206,9 +224,10 @@ static void test_convolution(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recurrence), cmocka_unit_test(test_channels),
-        cmocka_unit_test(test_gating),     cmocka_unit_test(test_channel_gating),
-        cmocka_unit_test(test_scan),       cmocka_unit_test(test_convolution),
+        cmocka_unit_test(test_recurrence),  cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_gating),      cmocka_unit_test(test_channel_gating),
+        cmocka_unit_test(test_scan),        cmocka_unit_test(test_lru),
+        cmocka_unit_test(test_convolution),
     };
     cmocka_set_test_filter(getenv("REACH_TESTS")); /* "test_route*": those alone */
     return cmocka_run_group_tests_name("kernels", tests, open_sets, close_sets);

@@ -68,7 +68,8 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                                 whole_field(line, "in"),
                                 whole_field(line, "out"),
                                 whole_field(line, "bias"),
-                                whole_field(line, "accumulate")};
+                                whole_field(line, "accumulate"),
+                                0};
         return run_linear(k, &c, bounds);
     }
     if (!strcmp(op, "norm")) {
@@ -193,6 +194,16 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                                 field(line, "size")};
         return run_gating(k, &c, bounds);
     }
+    if (!strcmp(op, "lru")) {
+        struct lru_case c = {S,
+                             0,
+                             whole_field(line, "rows"),
+                             whole_field(line, "width"),
+                             0,
+                             field(line, "size"),
+                             field(line, "rates")};
+        return run_lru(k, &c, bounds);
+    }
     if (!strcmp(op, "scan")) {
         struct scan_case c = {S,
                               0,
@@ -203,7 +214,8 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                               whole_field(line, "selective"),
                               0,
                               field(line, "decay"),
-                              field(line, "time")};
+                              field(line, "time"),
+                              whole_field(line, "groups")};
         return run_scan(k, &c, bounds);
     }
     if (!strcmp(op, "channel_gating")) {
@@ -281,7 +293,7 @@ static void test_goldens(void **state)
         outputs_free(&rounded);
     }
     fclose(file);
-    assert_int_equal(cases, 90);
+    assert_int_equal(cases, 93);
 }
 
 /* ---- forward against reverse ---- */

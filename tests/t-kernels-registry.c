@@ -192,18 +192,19 @@ static void test_dense(void **state)
         struct weight_part part;
         int dense;
     } cases[] = {
-        {{data, ELEMENT_F64, 1, 3, 4, 0, 4, 1, 0, 0, NULL}, 1},
-        {{data, ELEMENT_F64, 2, 3, 4, 12, 4, 1, 0, 0, NULL}, 1},
-        {{data, ELEMENT_F64, 1, 5, 1, 9, 1, 7, 0, 0, NULL}, 1},
-        {{data, ELEMENT_F64, 1, 1, 5, 9, 9, 1, 0, 0, NULL}, 1},
-        {{data, ELEMENT_F32, 1, 3, 4, 0, 4, 1, 0, 0, NULL}, 0},
-        {{data, ELEMENT_F64, 1, 3, 4, 0, 5, 1, 0, 0, NULL}, 0},
-        {{data, ELEMENT_F64, 1, 3, 4, 0, 1, 3, 0, 0, NULL}, 0},
-        {{data, ELEMENT_F64, 2, 3, 4, 13, 4, 1, 0, 0, NULL}, 0},
-        {{data, ELEMENT_F64, 1, 3, 4, 0, 4, 1, 1, 0, NULL}, 0},
-        {{(const char *)data + 4, ELEMENT_F64, 1, 3, 4, 0, 4, 1, 0, 0, NULL}, 0},
-        {{data, ELEMENT_F64, 1, 5, 1, 9, 2, 1, 0, 0, NULL}, 0},
-        {{data, ELEMENT_F64, 1, 3, 4, 0, 4, 1, 0, 0, data}, 0},
+        {{data, ELEMENT_F64, 1, 3, 4, 0, 4, 1, 0, 0, NULL, 0}, 1},
+        {{data, ELEMENT_F64, 2, 3, 4, 12, 4, 1, 0, 0, NULL, 0}, 1},
+        {{data, ELEMENT_F64, 1, 5, 1, 9, 1, 7, 0, 0, NULL, 0}, 1},
+        {{data, ELEMENT_F64, 1, 1, 5, 9, 9, 1, 0, 0, NULL, 0}, 1},
+        {{data, ELEMENT_F32, 1, 3, 4, 0, 4, 1, 0, 0, NULL, 0}, 0},
+        {{data, ELEMENT_F64, 1, 3, 4, 0, 5, 1, 0, 0, NULL, 0}, 0},
+        {{data, ELEMENT_F64, 1, 3, 4, 0, 1, 3, 0, 0, NULL, 0}, 0},
+        {{data, ELEMENT_F64, 2, 3, 4, 13, 4, 1, 0, 0, NULL, 0}, 0},
+        {{data, ELEMENT_F64, 1, 3, 4, 0, 4, 1, 1, 0, NULL, 0}, 0},
+        {{(const char *)data + 4, ELEMENT_F64, 1, 3, 4, 0, 4, 1, 0, 0, NULL, 0}, 0},
+        {{data, ELEMENT_F64, 1, 5, 1, 9, 2, 1, 0, 0, NULL, 0}, 0},
+        {{data, ELEMENT_F64, 1, 3, 4, 0, 4, 1, 0, 0, data, 0}, 0},
+        {{data, ELEMENT_F64, 2, 3, 4, 12, 4, 1, 0, 0, NULL, 1}, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -149,7 +149,8 @@ static void make_parts(struct weight_part parts[3], double **matrix, size_t *row
                                         v->part[p].column_stride,
                                         v->part[p].offset,
                                         scaled ? v->part[p].from : 0,
-                                        multiplied ? row_factor : NULL};
+                                        multiplied ? row_factor : NULL,
+                                        0};
         for (size_t i = 0; i < v->part[p].groups * v->part[p].rows; i++, r++)
             for (size_t c = 0; c < *columns; c++)
                 (*matrix)[r * *columns + c] =
@@ -337,18 +338,27 @@ static void test_refused(void **state)
         struct weight_part part[2];
         int part_count;
     } cases[] = {
-        {"no parts", {{NULL, ELEMENT_F32, 1, 1, 1, 0, 0, 0, 0, 0, NULL}}, 0},
-        {"no data", {{NULL, ELEMENT_F32, 1, 1, 1, 0, 0, 0, 0, 0, NULL}}, 1},
-        {"no rows", {{stored[1], ELEMENT_F32, 1, 0, 4, 0, 4, 1, 0, 0, NULL}}, 1},
+        {"no parts", {{NULL, ELEMENT_F32, 1, 1, 1, 0, 0, 0, 0, 0, NULL, 0}}, 0},
+        {"no data", {{NULL, ELEMENT_F32, 1, 1, 1, 0, 0, 0, 0, 0, NULL, 0}}, 1},
+        {"no rows", {{stored[1], ELEMENT_F32, 1, 0, 4, 0, 4, 1, 0, 0, NULL, 0}}, 1},
         {"columns differ",
-         {{stored[1], ELEMENT_F32, 1, 2, 4, 0, 4, 1, 0, 0, NULL},
-          {stored[1], ELEMENT_F32, 1, 2, 5, 0, 5, 1, 0, 0, NULL}},
+         {{stored[1], ELEMENT_F32, 1, 2, 4, 0, 4, 1, 0, 0, NULL, 0},
+          {stored[1], ELEMENT_F32, 1, 2, 5, 0, 5, 1, 0, 0, NULL, 0}},
          2},
-        {"rows overflow", {{stored[1], ELEMENT_F32, SIZE_MAX / 2, 3, 1, 0, 0, 0, 0, 0, NULL}}, 1},
-        {"elements overflow",
-         {{stored[1], ELEMENT_F32, 1, SIZE_MAX / 16, 1 << 20, 0, 0, 0, 0, 0, NULL}},
+        {"blocks", {{stored[1], ELEMENT_F32, 3, 1, 4, 4, 4, 1, 0, 0, NULL, 1}}, 1},
+        {"other blocks",
+         {{stored[1], ELEMENT_F32, 2, 1, 4, 4, 4, 1, 0, 0, NULL, 1},
+          {stored[1], ELEMENT_F32, 1, 2, 4, 0, 4, 1, 0, 0, NULL, 0}},
+         2},
+        {"rows overflow",
+         {{stored[1], ELEMENT_F32, SIZE_MAX / 2, 3, 1, 0, 0, 0, 0, 0, NULL, 0}},
          1},
-        {"bytes overflow", {{stored[1], ELEMENT_F32, 1, SIZE_MAX / 32, 8, 0, 0, 0, 0, 0, NULL}}, 1},
+        {"elements overflow",
+         {{stored[1], ELEMENT_F32, 1, SIZE_MAX / 16, 1 << 20, 0, 0, 0, 0, 0, NULL, 0}},
+         1},
+        {"bytes overflow",
+         {{stored[1], ELEMENT_F32, 1, SIZE_MAX / 32, 8, 0, 0, 0, 0, 0, NULL, 0}},
+         1},
     };
     (void)state;
     for (int s = 0; s < kernel_set_count; s++) {

@@ -92,6 +92,7 @@ static struct kernels *open_set(int bf16, struct error *e)
     cpu_fill_attention(k);
     cpu_fill_recurrence(k);
     cpu_fill_scan(k);
+    cpu_fill_lru(k);
     cpu_fill_head(k);
     return k;
 }

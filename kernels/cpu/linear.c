@@ -53,6 +53,32 @@ static size_t forward_tiles(const struct cpu_matrix *m, size_t columns)
     return tiles;
 }
 
+/* Columns first .. first + count - 1 of a matrix. */
+struct range {
+    size_t first, count;
+};
+
+/* Tiles of `columns` columns, each in one block, of a reverse product; and one of them. */
+static size_t reverse_tiles(const struct weight *w, size_t columns)
+{
+    const struct cpu_matrix *m = w->fast;
+    return m->blocks * divide_up(w->columns / m->blocks, columns);
+}
+
+static struct range reverse_tile(const struct weight *w, size_t columns, size_t index)
+{
+    const struct cpu_matrix *m = w->fast;
+    size_t each = w->columns / m->blocks, tiles = divide_up(each, columns),
+           first = index % tiles * columns;
+    return (struct range){index / tiles * each + first, smaller(columns, each - first)};
+}
+
+/* 1 if the slice has the column. */
+static int slice_has(const struct cpu_slice *s, size_t column)
+{
+    return column >= s->column && column - s->column < s->depth;
+}
+
 /* Columns of a tile, for a forward product with m or, if m is NULL, a reverse one of `width`
  * columns. Our own kernels pack a tile's rows once, and give an element the same sum in any tile:
  * for them tiles are as wide as equal work for all threads allows. */
@@ -162,9 +188,9 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x,
             const struct cpu_slice *s = forward_tile(&first, &columns, m, FEW_COLUMNS,
                                                      task / groups);
             size_t row = task % groups * GROUP, at = s->first + first;
-            few_forward(k, out + row * w->rows + at, w->rows, in + row * w->columns, w->columns, s,
-                        w->columns, first, columns, smaller(GROUP, total - row), accumulate,
-                        b ? b + at : NULL);
+            few_forward(k, out + row * w->rows + at, w->rows, in + row * w->columns + s->column,
+                        w->columns, s, s->depth, first, columns, smaller(GROUP, total - row),
+                        accumulate, b ? b + at : NULL);
         }
         return;
     }
@@ -178,9 +204,9 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x,
                some = smaller(t.rows, count - row);
         row += tile / t.row_tiles * count;
         float *to = out + row * w->rows + s->first + first;
-        cpu_multiply_operands(k, to, w->rows, in + row * w->columns, w->columns,
+        cpu_multiply_operands(k, to, w->rows, in + row * w->columns + s->column, w->columns,
                               s->data + first * (s->transposed ? 1 : s->ld), s->ld, !s->transposed,
-                              some, columns, w->columns, accumulate);
+                              some, columns, s->depth, accumulate);
         if (b)
             for (size_t r = 0; r < some; r++)
                 v->add(to + r * w->rows, b + s->first + first, columns);
@@ -196,11 +222,14 @@ static void few_reverse(struct kernels *k, float *dx, size_t ldx, const float *d
     float sum[GROUP][FEW_COLUMNS] = {{0}}, *room = cpu_operands_own(k);
     for (int i = 0; i < m->slice_count; i++) {
         const struct cpu_slice *s = &m->slices[i];
+        size_t own = first - s->column;
+        if (!slice_has(s, first))
+            continue;
         if (s->transposed)
-            few_dots(v, sum, room, dy + s->first, ldy, s, s->rows, first, count, rows);
+            few_dots(v, sum, room, dy + s->first, ldy, s, s->rows, own, count, rows);
         else
             for (size_t o = 0; o < s->rows; o++) {
-                const float *w = operand(v, room, s->data + o * s->ld + first, count);
+                const float *w = operand(v, room, s->data + o * s->ld + own, count);
                 for (size_t r = 0; r < rows; r++)
                     v->add_scaled(sum[r], w,
                                   *operand(v, room ? room + FEW_DEPTH : NULL,
@@ -211,6 +240,22 @@ static void few_reverse(struct kernels *k, float *dx, size_t ldx, const float *d
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < count; c++)
             dx[r * ldx + c] = sum[r][c] + (accumulate ? dx[r * ldx + c] : 0.0f);
+}
+
+/* dx[rows, own.count] (+)= dy w for these columns; rows as far apart as w has columns, and rows. */
+static void multiply_slices(struct kernels *k, float *dx, const float *dy, const struct weight *w,
+                            struct range own, size_t rows, int accumulate)
+{
+    const struct cpu_matrix *m = w->fast;
+    for (int i = 0; i < m->slice_count; i++) {
+        const struct cpu_slice *s = &m->slices[i];
+        if (!slice_has(s, own.first))
+            continue;
+        cpu_multiply_operands(k, dx, w->columns, dy + s->first, w->rows,
+                              s->data + (own.first - s->column) * (s->transposed ? s->ld : 1),
+                              s->ld, s->transposed, rows, own.count, s->rows, accumulate);
+        accumulate = 1;
+    }
 }
 
 static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy,
@@ -224,32 +269,28 @@ static void linear_reverse(struct kernels *k, struct buffer *dx, const struct bu
         return;
     if (rows.count <= FEW_ROWS) {
         size_t total = segments * count, groups = divide_up(total, GROUP),
-               tiles = divide_up(w->columns, FEW_COLUMNS);
+               tiles = reverse_tiles(w, FEW_COLUMNS);
 #pragma omp parallel for schedule(dynamic)
         for (size_t task = 0; task < tiles * groups; task++) {
-            size_t first = task / groups * FEW_COLUMNS, row = task % groups * GROUP;
-            few_reverse(k, out + row * w->columns + first, w->columns, in + row * w->rows, w->rows,
-                        m, first, smaller(FEW_COLUMNS, w->columns - first),
-                        smaller(GROUP, total - row), accumulate);
+            struct range tile = reverse_tile(w, FEW_COLUMNS, task / groups);
+            size_t row = task % groups * GROUP;
+            few_reverse(k, out + row * w->columns + tile.first, w->columns, in + row * w->rows,
+                        w->rows, m, tile.first, tile.count, smaller(GROUP, total - row),
+                        accumulate);
         }
         return;
     }
     struct tiling t = tiling_of(count);
     t.columns = tile_columns(k, &t, segments, NULL, w->columns);
-    size_t tiles = divide_up(w->columns, t.columns);
+    size_t tiles = reverse_tiles(w, t.columns);
 #pragma omp parallel for schedule(dynamic)
     for (size_t task = 0; task < segments * t.row_tiles * tiles; task++) {
-        size_t first = task % tiles * t.columns, columns = smaller(t.columns, w->columns - first);
+        struct range own = reverse_tile(w, t.columns, task % tiles);
         size_t tile = task / tiles, row = tile % t.row_tiles * t.rows,
                some = smaller(t.rows, count - row);
         row += tile / t.row_tiles * count;
-        for (int i = 0; i < m->slice_count; i++) {
-            const struct cpu_slice *s = &m->slices[i];
-            cpu_multiply_operands(k, out + row * w->columns + first, w->columns,
-                                  in + row * w->rows + s->first, w->rows,
-                                  s->data + first * (s->transposed ? s->ld : 1), s->ld,
-                                  s->transposed, some, columns, s->rows, accumulate || i);
-        }
+        multiply_slices(k, out + row * w->columns + own.first, in + row * w->rows, w, own, some,
+                        accumulate);
     }
 }
 
@@ -269,7 +310,7 @@ static struct tiling run_tiling(const struct run *run)
 static size_t run_columns(const struct run *run, size_t columns, int forward)
 {
     return forward ? forward_tiles(run->weight->fast, columns)
-                   : divide_up(run->weight->columns, columns);
+                   : reverse_tiles(run->weight, columns);
 }
 
 /* starts[run_count + 1]: the first tile of each run; NULL, with the error kept, without memory. */
@@ -318,17 +359,17 @@ static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer
                some = smaller(t.rows, (size_t)run->count - row);
         const struct cpu_slice *s = forward_tile(&first, &columns, w->fast, t.columns,
                                                  tile % tiles);
-        const float *in = (const float *)x->data + (run->first + row) * w->columns,
+        const float *in = (const float *)x->data + (run->first + row) * w->columns + s->column,
                     *b = run->bias ? (const float *)run->bias->data + s->first + first : NULL;
         float *to = (float *)y->data + (run->first + row) * w->rows + s->first + first;
         if (run->count <= FEW_ROWS) {
-            few_forward(k, to, w->rows, in, w->columns, s, w->columns, first, columns, some,
+            few_forward(k, to, w->rows, in, w->columns, s, s->depth, first, columns, some,
                         accumulate, b);
             continue;
         }
         cpu_multiply_operands(k, to, w->rows, in, w->columns,
                               s->data + first * (s->transposed ? 1 : s->ld), s->ld, !s->transposed,
-                              some, columns, w->columns, accumulate);
+                              some, columns, s->depth, accumulate);
         for (size_t r = 0; b && r < some; r++)
             v->add(to + r * w->rows, b, columns);
     }
@@ -349,21 +390,15 @@ static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const stru
         const struct weight *w = run->weight;
         const struct cpu_matrix *m = w->fast;
         struct tiling t = run_tiling(run);
-        size_t tiles = divide_up(w->columns, t.columns), first = tile % tiles * t.columns,
-               columns = smaller(t.columns, w->columns - first), row = tile / tiles * t.rows,
+        size_t tiles = reverse_tiles(w, t.columns), row = tile / tiles * t.rows,
                some = smaller(t.rows, (size_t)run->count - row);
+        struct range own = reverse_tile(w, t.columns, tile % tiles);
         const float *in = (const float *)dy->data + (run->first + row) * w->rows;
-        float *to = (float *)dx->data + (run->first + row) * w->columns + first;
-        if (run->count <= FEW_ROWS) {
-            few_reverse(k, to, w->columns, in, w->rows, m, first, columns, some, accumulate);
-            continue;
-        }
-        for (int j = 0; j < m->slice_count; j++) {
-            const struct cpu_slice *s = &m->slices[j];
-            cpu_multiply_operands(k, to, w->columns, in + s->first, w->rows,
-                                  s->data + first * (s->transposed ? s->ld : 1), s->ld,
-                                  s->transposed, some, columns, s->rows, accumulate || j);
-        }
+        float *to = (float *)dx->data + (run->first + row) * w->columns + own.first;
+        if (run->count <= FEW_ROWS)
+            few_reverse(k, to, w->columns, in, w->rows, m, own.first, own.count, some, accumulate);
+        else
+            multiply_slices(k, to, in, w, own, some, accumulate);
     }
 }
 

@@ -46,18 +46,23 @@ size_t cpu_head_scratch(int segments, struct head_shape head);
 /* The instruction set to use: the best, or REACH_ISA's; bf16's only for bf16. NULL on failure. */
 const struct vector_kernels *cpu_dispatch(int bf16, struct error *e) MUST_USE;
 
-/* A matrix [rows, columns] as slices of rows in order. weight.fast of a WEIGHT_MATRIX. */
+/* A matrix [rows, columns] as slices of rows in order. weight.fast of a WEIGHT_MATRIX. Of one that
+ * has `blocks` blocks on its diagonal, and zeros elsewhere, a slice is rows of a block, with its
+ * columns alone. */
 struct cpu_slice {
     const float *data; /* element (row, column) at row * ld + column, or at column * ld + row when
                           transposed */
     size_t ld;
     int transposed;
     size_t first, rows; /* of the matrix */
+    size_t column, depth; /* the first of its columns, and their number */
 };
 
 struct cpu_matrix {
     int slice_count;
     struct cpu_slice *slices;
+    size_t blocks; /* 1: all slices have all columns */
+    size_t bytes; /* of weight.owned */
 };
 
 /* attention.fast: tables in float; see struct distance_table. */
@@ -129,6 +134,7 @@ void cpu_fill_attention_tables(struct kernels *k);
 void cpu_fill_attention(struct kernels *k);
 void cpu_fill_recurrence(struct kernels *k);
 void cpu_fill_scan(struct kernels *k);
+void cpu_fill_lru(struct kernels *k);
 void cpu_fill_head(struct kernels *k);
 
 #endif

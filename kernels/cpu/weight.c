@@ -1,6 +1,7 @@
 /* Parameters of the cpu set. A matrix stays in the file's memory if products can read it there:
  * float, aligned, dense rows or dense columns (GPT-2's Conv1D), as up to SLICES_MOST slices. Else
- * it is copied to a dense float matrix [rows, columns]. Vectors and tables are the reference's. */
+ * it is copied to a dense float matrix [rows, columns]; of one with blocks on its diagonal the
+ * blocks. Vectors and tables are the reference's. */
 #include "kernels/cpu/state.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static int part_slice(struct cpu_slice *out, const struct weight_part *p, size_t
         (uintptr_t)p->data % sizeof(float) ||
         (p->groups > 1 && p->group_stride != p->rows * p->row_stride))
         return 0;
-    *out = (struct cpu_slice){.data = p->data, .first = first, .rows = rows};
+    *out = (struct cpu_slice){.data = p->data, .first = first, .rows = rows, .depth = p->columns};
     if ((p->column_stride == 1 || p->columns == 1) && (p->row_stride >= p->columns || rows == 1)) {
         out->ld = rows == 1 ? p->columns : p->row_stride;
         return 1;
@@ -58,6 +59,36 @@ static int borrow_slices(struct cpu_slice slices[SLICES_MOST], const struct weig
     return count;
 }
 
+/* Block `group` of a part of a matrix with blocks on its diagonal, as a matrix of its own. */
+static struct weight_part block_of(const struct weight_part *p, size_t group)
+{
+    struct weight_part block = *p;
+    if (element_is_scaled(p->type))
+        block.first += group * p->group_stride;
+    else
+        block.data = (const char *)p->data + element_bytes(p->type, group * p->group_stride);
+    block.columns /= p->groups;
+    block.groups = 1, block.group_stride = 0, block.diagonal = 0;
+    return block;
+}
+
+/* 1 if blocks are read in place; slices[parts groups], or NULL. */
+static int borrow_blocks(struct cpu_slice *slices, const struct weight_part *parts, int part_count)
+{
+    size_t first = 0, at = 0;
+    for (int i = 0; i < part_count; i++)
+        for (size_t group = 0; group < parts[i].groups; group++, first += parts[i].rows) {
+            struct weight_part block = block_of(&parts[i], group);
+            struct cpu_slice s;
+            if (!part_slice(&s, &block, first))
+                return 0;
+            s.column = group * block.columns;
+            if (slices)
+                slices[at++] = s;
+        }
+    return 1;
+}
+
 static size_t weight_bytes(struct kernels *k, enum weight_use use, const struct weight_part *parts,
                            int part_count)
 {
@@ -65,8 +96,13 @@ static size_t weight_bytes(struct kernels *k, enum weight_use use, const struct 
     size_t rows, columns;
     if (use != WEIGHT_MATRIX)
         return cpu_state(k)->base.weight_bytes(k, use, parts, part_count);
-    if (weight_parts_size(&rows, &columns, parts, part_count, NULL) ||
-        borrow_slices(slices, parts, part_count))
+    if (weight_parts_size(&rows, &columns, parts, part_count, NULL))
+        return 0;
+    if (parts->diagonal)
+        return borrow_blocks(NULL, parts, part_count)
+                   ? 0
+                   : rows * (columns / parts->groups) * sizeof(float);
+    if (borrow_slices(slices, parts, part_count))
         return 0;
     return rows * columns * sizeof(float);
 }
@@ -109,12 +145,46 @@ static void widen_part(float *out, const struct weight_part *p)
 static void weight_free(struct kernels *k, struct weight *w)
 {
     if (w && w->fast) {
-        free(((struct cpu_matrix *)w->fast)->slices);
-        free(w->fast);
-        cpu_block_give(k, w->owned, w->rows * w->columns * sizeof(float));
+        struct cpu_matrix *m = w->fast;
+        cpu_block_give(k, w->owned, m->bytes);
+        free(m->slices);
+        free(m);
         w->owned = NULL;
     }
     cpu_state(k)->base.weight_free(k, w);
+}
+
+/* Fills a matrix with blocks on its diagonal. */
+static int fill_blocks(struct kernels *k, struct weight *w, struct cpu_matrix *m,
+                       const struct weight_part *parts, int part_count, struct error *e)
+{
+    size_t blocks = parts->groups, depth = w->columns / blocks,
+           bytes = w->rows * depth * sizeof(float);
+    for (int i = 0; i < part_count; i++)
+        if (!parts[i].diagonal || parts[i].groups != blocks)
+            return fail(e, "weight part %d has other blocks than part 0", i);
+    m->blocks = blocks, m->slice_count = (int)blocks * part_count;
+    if (!(m->slices = calloc((size_t)m->slice_count, sizeof *m->slices)))
+        return fail_memory(e, (double)m->slice_count * sizeof *m->slices, "a weight");
+    if (borrow_blocks(m->slices, parts, part_count))
+        return 0;
+    w->data = w->owned = cpu_block_take(k, bytes);
+    if (!w->owned)
+        return fail_memory(e, (double)bytes, "a weight");
+    m->bytes = bytes;
+    for (size_t i = 0, first = 0; i < (size_t)m->slice_count; i++) {
+        struct weight_part block = block_of(&parts[i / blocks], i % blocks);
+        float *to = (float *)w->owned + first * depth;
+        widen_part(to, &block);
+        m->slices[i] = (struct cpu_slice){.data = to,
+                                          .ld = depth,
+                                          .first = first,
+                                          .rows = block.rows,
+                                          .column = i % blocks * depth,
+                                          .depth = depth};
+        first += block.rows;
+    }
+    return 0;
 }
 
 static int fill_matrix(struct kernels *k, struct weight *w, const struct weight_part *parts,
@@ -125,9 +195,14 @@ static int fill_matrix(struct kernels *k, struct weight *w, const struct weight_
     int count;
     if (weight_parts_size(&w->rows, &w->columns, parts, part_count, e))
         return -1;
-    count = borrow_slices(slices, parts, part_count);
     w->fast = m = calloc(1, sizeof *m);
-    if (!m || !(m->slices = calloc((size_t)(count ? count : 1), sizeof *m->slices)))
+    if (!m)
+        return fail_memory(e, sizeof *m, "a weight");
+    m->blocks = 1;
+    if (parts->diagonal)
+        return fill_blocks(k, w, m, parts, part_count, e);
+    count = borrow_slices(slices, parts, part_count);
+    if (!(m->slices = calloc((size_t)(count ? count : 1), sizeof *m->slices)))
         return fail_memory(e, sizeof *m, "a weight");
     if (count) {
         m->slice_count = count;
@@ -138,13 +213,17 @@ static int fill_matrix(struct kernels *k, struct weight *w, const struct weight_
     w->data = w->owned = cpu_block_take(k, bytes);
     if (!w->owned)
         return fail_memory(e, (double)bytes, "a weight");
+    m->bytes = bytes;
     float *to = w->owned;
     for (int i = 0; i < part_count; i++) {
         widen_part(to, &parts[i]);
         to += parts[i].groups * parts[i].rows * w->columns;
     }
     m->slice_count = 1;
-    m->slices[0] = (struct cpu_slice){.data = w->owned, .ld = w->columns, .rows = w->rows};
+    m->slices[0] = (struct cpu_slice){.data = w->owned,
+                                      .ld = w->columns,
+                                      .rows = w->rows,
+                                      .depth = w->columns};
     return 0;
 }
 

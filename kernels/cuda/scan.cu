@@ -10,7 +10,7 @@ template <class T>
 struct scan_arguments {
     const T *x, *bc; /* bc NULL: all 1 */
     const float *steps, *rate, *skip; /* rate NULL: 1; skip NULL: 0 */
-    int channels, size, selective, queries, keys;
+    int channels, size, groups, selective, queries, keys;
     int lanes; /* threads of a channel: a power of two, at most a warp */
 };
 
@@ -18,7 +18,7 @@ struct scan_arguments {
 template <int N>
 struct place {
     size_t segment;
-    int channel, lane, real; /* real 0: behind the last channel, of which it has a copy */
+    int channel, group, lane, real; /* real 0: behind the last channel, of which it has a copy */
     float rate[N];
 };
 
@@ -30,6 +30,7 @@ __device__ static struct place<N> place_of(const struct scan_arguments<T> &a) {
     p.channel = (int)blockIdx.x * (BLOCK / a.lanes) + (int)threadIdx.x / a.lanes;
     p.real = p.channel < a.channels;
     p.channel = p.real ? p.channel : a.channels - 1;
+    p.group = p.channel / (a.channels / a.groups);
     for (int i = 0; i < N; i++) {
         int n = p.lane + i * a.lanes;
         p.rate[i] = n >= a.size ? 0.0f : a.rate ? a.rate[n * a.channels + p.channel] : 1.0f;
@@ -59,17 +60,15 @@ __device__ static float row_time(float *written, const struct scan_arguments<T> 
     return dt;
 }
 
-/* B of row t, or with `second` C. */
+/* B of row t and a group, or with `second` C. */
 template <class T>
-__device__ static float row_factor(const struct scan_arguments<T> &a, size_t segment, int t, int n,
-                                   int second)
+__device__ static float row_factor(const struct scan_arguments<T> &a, size_t segment, int group,
+                                   int t, int n, int second)
 {
     if (n >= a.size)
         return 0.0f;
-    return a.bc ? to_float(a.bc[((segment * (size_t)a.keys + (size_t)t) * 2 + (size_t)second) *
-                                    (size_t)a.size +
-                                (size_t)n])
-                : 1.0f;
+    size_t row = (segment * (size_t)a.keys + (size_t)t) * (size_t)a.groups + (size_t)group;
+    return a.bc ? to_float(a.bc[(row * 2 + (size_t)second) * (size_t)a.size + (size_t)n]) : 1.0f;
 }
 
 /* h after row t, from before it. */
@@ -79,7 +78,7 @@ __device__ static void row_step(float h[N], const struct scan_arguments<T> &a,
 {
     float written, dt = row_time(&written, a, p.segment, p.channel, t);
     for (int i = 0; i < N; i++)
-        h[i] = fmaf(written, row_factor(a, p.segment, t, p.lane + i * a.lanes, 0),
+        h[i] = fmaf(written, row_factor(a, p.segment, p.group, t, p.lane + i * a.lanes, 0),
                     keep(-dt * p.rate[i], h[i]));
 }
 
@@ -106,7 +105,7 @@ __global__ void __launch_bounds__(BLOCK)
         float sum = 0;
         row_step<N>(h, a, p, t);
         for (int i = 0; i < N; i++)
-            sum += row_factor(a, p.segment, t, p.lane + i * a.lanes, 1) * h[i];
+            sum += row_factor(a, p.segment, p.group, t, p.lane + i * a.lanes, 1) * h[i];
         sum = lanes_sum(sum, a.lanes);
         if (t >= first && p.real && p.lane == 0) {
             size_t c = (size_t)p.channel, channels = (size_t)a.channels,
@@ -174,10 +173,10 @@ __global__ void __launch_bounds__(BLOCK)
                            : there      ? s.after[row - channels * size + (size_t)(i * a.lanes)]
                                         : 0.0f,
                   log = -dt * p.rate[i];
-            g[i] = fmaf(row_factor(a, p.segment, t, n, 1), d, g[i]);
+            g[i] = fmaf(row_factor(a, p.segment, p.group, t, n, 1), d, g[i]);
             if (s.adjoints && there && p.real)
                 s.adjoints[row + (size_t)(i * a.lanes)] = g[i];
-            back += row_factor(a, p.segment, t, n, 0) * g[i];
+            back += row_factor(a, p.segment, p.group, t, n, 0) * g[i];
             through += p.rate[i] * g[i] * keep(log, before);
             g[i] = keep(log, g[i]);
         }
@@ -196,8 +195,8 @@ __global__ void __launch_bounds__(BLOCK)
             s.carried[own + (size_t)(i * a.lanes)] = g[i];
 }
 
-/* The rows of d_bc in a span. `sets` of threads have every sets-th channel, each a state. Grid:
- * rows of the span, segments. */
+/* The rows of d_bc in a span. `sets` of threads have every sets-th channel of a group, each a
+ * state. Grid: rows of the span, segments, groups. */
 template <class T>
 __global__ void __launch_bounds__(BLOCK)
     sum_scan_channels(T *d_bc, const T *d_o, int sets, struct scan_span s,
@@ -209,7 +208,8 @@ __global__ void __launch_bounds__(BLOCK)
     size_t segment = blockIdx.y, channels = (size_t)a.channels, size = (size_t)a.size,
            row = (segment * SCAN_SPAN + blockIdx.x) * channels;
     float b = 0, c = 0;
-    for (int channel = set; n < a.size && channel < a.channels; channel += sets) {
+    int each = a.channels / a.groups, begin = (int)blockIdx.z * each;
+    for (int channel = begin + set; n < a.size && channel < begin + each; channel += sets) {
         size_t at = (row + (size_t)channel) * size + (size_t)n;
         float written;
         row_time(&written, a, segment, channel, t);
@@ -225,7 +225,8 @@ __global__ void __launch_bounds__(BLOCK)
         return;
     for (int i = 1; i < sets; i++)
         b += part[0][(int)threadIdx.x + i], c += part[1][(int)threadIdx.x + i];
-    T *out = d_bc + (segment * (size_t)a.keys + (size_t)t) * 2 * size;
+    T *out = d_bc +
+             ((segment * (size_t)a.keys + (size_t)t) * (size_t)a.groups + blockIdx.z) * 2 * size;
     out[n] = from_float<T>(b), out[size + (size_t)n] = from_float<T>(c);
 }
 
@@ -251,7 +252,8 @@ static struct scan_arguments<T> arguments_of(struct kernels *k, const struct buf
     a.steps = (const float *)steps->data;
     a.rate = (const float *)cuda_weight_data(k, v->rate);
     a.skip = (const float *)cuda_weight_data(k, v->skip);
-    a.channels = v->channels, a.size = v->size, a.selective = v->selective;
+    a.channels = v->channels, a.size = v->size, a.groups = scan_groups(v);
+    a.selective = v->selective;
     a.queries = queries, a.keys = keys;
     a.lanes = power_of_two(v->size, WARP);
     return a;
@@ -322,7 +324,8 @@ static void run_reverse(struct kernels *k, T *d_x, float *d_steps, T *d_bc, cons
             LAUNCH((scan_span_reverse<SCAN_SIZE_MOST / WARP, T>), grid, dim3(BLOCK), 0, stream, d_x,
                    d_steps, d_o, states, slots, s, a);
         if (d_bc)
-            LAUNCH(sum_scan_channels<T>, dim3((unsigned)(s.end - s.first), (unsigned)segments),
+            LAUNCH(sum_scan_channels<T>,
+                   dim3((unsigned)(s.end - s.first), (unsigned)segments, (unsigned)a.groups),
                    dim3(BLOCK), 0, stream, d_bc, d_o, sets, s, a);
     }
 }
@@ -335,7 +338,7 @@ static void scan_reverse_as(struct kernels *k, struct buffer *d_x, struct buffer
 {
     size_t channels = (size_t)v->channels, size = (size_t)v->size, keys = (size_t)a.keys,
            most = segments_at_once(k, v), some = segments < most ? segments : most,
-           cells = channels * size;
+           cells = channels * size, factors = (size_t)scan_factors_width(v);
     T *dx = (T *)d_x->data, *dbc = d_bc ? (T *)d_bc->data : NULL;
     const T *seeds = (const T *)d_o->data;
     float *dsteps = (float *)d_steps->data, *kept = states ? (float *)states->data : NULL;
@@ -350,9 +353,9 @@ static void scan_reverse_as(struct kernels *k, struct buffer *d_x, struct buffer
         some = segments - done < some ? segments - done : some;
         run_reverse(k, dx, dsteps, dbc, seeds, kept, s, a, some);
         a.x += some * keys * channels, a.steps += some * keys * channels;
-        a.bc = a.bc ? a.bc + some * keys * 2 * size : NULL;
+        a.bc = a.bc ? a.bc + some * keys * factors : NULL;
         dx += some * keys * channels, dsteps += some * keys * channels;
-        dbc = dbc ? dbc + some * keys * 2 * size : NULL;
+        dbc = dbc ? dbc + some * keys * factors : NULL;
         seeds += some * (size_t)a.queries * channels;
         kept = kept ? kept + some * scan_states(a.keys) * cells : NULL;
     }

@@ -230,6 +230,7 @@ void cuda_fill_experts(struct kernels *k);
 void cuda_fill_gating(struct kernels *k);
 void cuda_fill_recurrence(struct kernels *k);
 void cuda_fill_scan(struct kernels *k);
+void cuda_fill_lru(struct kernels *k);
 void cuda_fill_head(struct kernels *k);
 /* channels.cu: recur, recur_reverse and recurrence_bytes of recurrences by channel. */
 void cuda_channels(struct kernels *k, struct buffer *o, struct buffer *states,

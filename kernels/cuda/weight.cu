@@ -69,19 +69,25 @@ __global__ void place_elements(T *out, const void *raw, int type, double offset,
     }
 }
 
+/* 1 if rows are not stored as they are: they have factors, or zeros around a block. */
+static int is_made(const struct weight_part *p)
+{
+    return p->factors || p->diagonal;
+}
+
 static struct runs runs_of(const struct weight_part *p)
 {
-    int along_rows = p->row_stride == 1 && p->column_stride != 1 && !p->factors;
+    int along_rows = p->row_stride == 1 && p->column_stride != 1 && !is_made(p);
     struct runs r = {p, p->groups * (along_rows ? p->columns : p->rows),
                      along_rows ? p->rows : p->columns, along_rows};
     return r;
 }
 
 /* The type that a part's elements are packed in: quantised ones are widened on the way, and rows
- * with factors are multiplied. */
+ * that are not stored are made. */
 static enum element packed_type(const struct weight_part *p)
 {
-    return element_is_quantised(p->type) || p->factors ? ELEMENT_F32 : p->type;
+    return element_is_quantised(p->type) || is_made(p) ? ELEMENT_F32 : p->type;
 }
 
 /* What is still to be added then. */
@@ -99,7 +105,7 @@ static void pack(char *out, const struct runs *r, size_t run, size_t count, size
     size_t outer_stride = r->along_rows ? p->column_stride : p->row_stride,
            stride = r->along_rows ? p->row_stride : p->column_stride;
     const char *data = (const char *)p->data;
-    if (p->factors) {
+    if (is_made(p)) {
 #pragma omp parallel for schedule(static) if (count * length > (1 << 18))
         for (size_t i = 0; i < count; i++)
             weight_parts_read_f32((float *)out + i * length, p, run + i, first, length);
@@ -225,7 +231,7 @@ static enum element device_type(struct kernels *k, enum weight_use use,
         return cuda_state(k)->arithmetic == ARITHMETIC_BF16 ? ELEMENT_BF16 : ELEMENT_F32;
     for (int i = 0; i < part_count; i++)
         if (use == WEIGHT_VECTOR || parts[i].type != ELEMENT_BF16 || parts[i].offset != 0 ||
-            parts[i].factors)
+            is_made(&parts[i]))
             return ELEMENT_F32;
     return ELEMENT_BF16;
 }

@@ -109,5 +109,6 @@ void reference_fill(struct kernels *k)
     fill_attention(k);
     fill_recurrence(k);
     fill_scan(k);
+    fill_lru(k);
     fill_head(k);
 }

@@ -14,10 +14,10 @@
 /* Reverse adds up what channels give for B and C in this many parts, then the parts in order. */
 enum { PARTS = 8 };
 
-/* One channel of one segment: row t of x and steps is at t * stride, of bc at t * 2 size. */
+/* One channel of one segment: row t of x and steps is at t * stride, of bc at t * bc_stride. */
 struct channel {
     const real *x, *steps, *bc, *rate;
-    size_t stride, size, rate_stride;
+    size_t stride, size, bc_stride, rate_stride;
     double skip;
     int selective;
 };
@@ -26,13 +26,16 @@ static struct channel channel_at(const struct scan *v, const struct buffer *x,
                                  const struct buffer *steps, const struct buffer *bc,
                                  size_t segment, size_t c, size_t keys)
 {
-    size_t stride = (size_t)v->channels, size = (size_t)v->size, first = segment * keys;
+    size_t stride = (size_t)v->channels, size = (size_t)v->size, first = segment * keys,
+           width = (size_t)scan_factors_width(v), group = c * (size_t)scan_groups(v) / stride;
     return (struct channel){.x = (const real *)x->data + first * stride + c,
                             .steps = (const real *)steps->data + first * stride + c,
-                            .bc = bc ? (const real *)bc->data + first * 2 * size : NULL,
+                            .bc = bc ? (const real *)bc->data + first * width + group * 2 * size
+                                     : NULL,
                             .rate = v->rate ? (const real *)v->rate->data + c : NULL,
                             .stride = stride,
                             .size = size,
+                            .bc_stride = width,
                             .rate_stride = stride,
                             .skip = v->skip ? ((const real *)v->skip->data)[c] : 0,
                             .selective = v->selective};
@@ -53,12 +56,12 @@ static double rate_of(const struct channel *v, size_t n)
 
 static double b_of(const struct channel *v, size_t t, size_t n)
 {
-    return v->bc ? v->bc[t * 2 * v->size + n] : 1;
+    return v->bc ? v->bc[t * v->bc_stride + n] : 1;
 }
 
 static double c_of(const struct channel *v, size_t t, size_t n)
 {
-    return v->bc ? v->bc[t * 2 * v->size + v->size + n] : 1;
+    return v->bc ? v->bc[t * v->bc_stride + v->size + n] : 1;
 }
 
 /* The states after row t, from those before it; the two may be one. */
@@ -99,7 +102,7 @@ static void scan(struct kernels *k, struct buffer *o, struct buffer *states, con
 }
 
 /* One channel: forward again into h[keys + 1, size], then backwards. d_x, d_steps and d_o are its
- * first row's; adds to d_bc[keys, 2 size]. */
+ * first row's; adds to the group's d_bc [keys, 2 size], whose rows are bc_stride apart. */
 static void channel_reverse(double *h, double *d_bc, const struct channel *v, real *d_x,
                             real *d_steps, const real *d_o, size_t queries, size_t keys)
 {
@@ -112,7 +115,7 @@ static void channel_reverse(double *h, double *d_bc, const struct channel *v, re
                dt = time_of(&slope, v, t), x = v->x[t * v->stride],
                written = v->selective ? dt * x : x, s = 0, through = 0;
         for (size_t n = 0; n < v->size; n++) {
-            double a = exp(-dt * rate_of(v, n)), *row = d_bc + t * 2 * v->size;
+            double a = exp(-dt * rate_of(v, n)), *row = d_bc + t * v->bc_stride;
             g[n] += c_of(v, t, n) * d;
             row[n] += written * g[n];
             row[v->size + n] += h[(t + 1) * v->size + n] * d;
@@ -128,7 +131,7 @@ static void channel_reverse(double *h, double *d_bc, const struct channel *v, re
 /* Doubles of a task of reverse: its sums for B and C, and the states of a channel. */
 static size_t task_size(const struct scan *s, size_t keys)
 {
-    return (3 * keys + 1) * (size_t)s->size;
+    return keys * (size_t)scan_factors_width(s) + (keys + 1) * (size_t)s->size;
 }
 
 static void scan_reverse(struct kernels *k, struct buffer *d_x, struct buffer *d_steps,
@@ -138,7 +141,7 @@ static void scan_reverse(struct kernels *k, struct buffer *d_x, struct buffer *d
                          int keys)
 {
     size_t channels = (size_t)s->channels, tasks = (size_t)segments * PARTS, n = (size_t)keys,
-           each = task_size(s, n), sums = n * 2 * (size_t)s->size;
+           each = task_size(s, n), sums = n * (size_t)scan_factors_width(s);
     double *scratch = calloc(tasks * each, sizeof *scratch);
     (void)states;
     if (!scratch) {
@@ -151,8 +154,9 @@ static void scan_reverse(struct kernels *k, struct buffer *d_x, struct buffer *d
         for (size_t c = part * channels / PARTS; c < (part + 1) * channels / PARTS; c++) {
             struct channel v = channel_at(s, x, steps, bc, segment, c, n);
             size_t at = segment * n * channels + c;
-            channel_reverse(scratch + i * each + sums, scratch + i * each, &v,
-                            (real *)d_x->data + at, (real *)d_steps->data + at,
+            channel_reverse(scratch + i * each + sums,
+                            scratch + i * each + c * (size_t)scan_groups(s) / channels * 2 * v.size,
+                            &v, (real *)d_x->data + at, (real *)d_steps->data + at,
                             (const real *)d_o->data + segment * (size_t)queries * channels + c,
                             (size_t)queries, n);
         }

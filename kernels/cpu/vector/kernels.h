@@ -139,6 +139,12 @@ struct vector_kernels {
     void (*scan)(const struct scan_task *task);
     void (*scan_reverse)(const struct scan_task *task, size_t span);
     size_t (*scan_floats)(size_t size);
+    /* A row of the operations lru and lru_reverse; `first`: that of a segment. */
+    void (*lru)(float *steps, float *y, const float *x, const float *raw, const float *rate,
+                size_t width, int first);
+    void (*lru_reverse)(float *d_x, float *d_raw, const float *d_y, const float *d_steps,
+                        const float *x, const float *raw, const float *rate, size_t width,
+                        int first);
 
     /* One row of a norm; y may be NULL. statistics = mean (0 for all but LAYER), factor on x -
      * mean, summed in double. In reverse dx may be dy. */
@@ -227,6 +233,8 @@ extern const struct vector_kernels vector_kernels_avx512_bf16;
 #define scan_channels VECTOR_NAME(scan_channels)
 #define scan_channels_reverse VECTOR_NAME(scan_channels_reverse)
 #define scan_channels_floats VECTOR_NAME(scan_channels_floats)
+#define lru_row VECTOR_NAME(lru_row)
+#define lru_row_reverse VECTOR_NAME(lru_row_reverse)
 #define recur_channels_head VECTOR_NAME(recur_channels_head)
 #define recur_channels_head_floats VECTOR_NAME(recur_channels_head_floats)
 #define recur_channels_reverse_span VECTOR_NAME(recur_channels_reverse_span)
@@ -276,6 +284,10 @@ size_t recur_last_head_carried(int key_size, int delta, int keys);
 void scan_channels(const struct scan_task *t);
 void scan_channels_reverse(const struct scan_task *t, size_t span);
 size_t scan_channels_floats(size_t size);
+void lru_row(float *steps, float *y, const float *x, const float *raw, const float *rate,
+             size_t width, int first);
+void lru_row_reverse(float *d_x, float *d_raw, const float *d_y, const float *d_steps,
+                     const float *x, const float *raw, const float *rate, size_t width, int first);
 void recur_channels_head(const struct recurrence_task *t, size_t span);
 size_t recur_channels_head_floats(int key_size, int value_size);
 void recur_channels_reverse_span(const struct recurrence_task *t, size_t span);

@@ -194,19 +194,34 @@ def gating(c):
     return {"gates": gates, "d_raw": raw.grad}
 
 
+def lru(c):
+    """Numbers as run_lru() of tests/kernel_scan.c makes them; transformers' RecurrentGemmaRglru but for its matrices and its bound on a derivative."""
+    S, R, W = (c[key] for key in ("segments", "rows", "width"))
+    x, raw = segment_values(S, (R, W), 1, 1), segment_values(S, (R, 2, W), 2, c["size"]).float().double()
+    rate = (c["rates"] / 2 * (values((W,), 5, 1) + 3)).float().double()
+    x.requires_grad_(), raw.requires_grad_()
+    steps = 8 * torch.sigmoid(raw[:, :, 0])
+    first = torch.arange(R)[None, :, None] == 0
+    m = torch.where(first, 1.0, torch.sqrt(torch.where(first, 1.0, -torch.expm1(-2 * rate * steps))))
+    y = m * torch.sigmoid(raw[:, :, 1]) * x
+    torch.autograd.backward((steps, y), (segment_values(S, (R, W), 3, 1), segment_values(S, (R, W), 4, 1)))
+    return {"steps": steps, "y": y, "d_x": x.grad, "d_raw": raw.grad}
+
+
 def scan(c):
     """Numbers as numbers_of() of tests/kernel_scan.c makes them: rates and steps in float."""
-    S, T, I, N = (c[key] for key in ("segments", "keys", "channels", "size"))
-    x, steps, bc = (segment_values(S, shape, seed, 1) for seed, shape in ((1, (T, I)), (2, (T, I)), (3, (T, 2, N))))
+    S, T, I, N, G = (c[key] for key in ("segments", "keys", "channels", "size", "groups"))
+    x, steps, bc = (segment_values(S, shape, seed, 1) for seed, shape in ((1, (T, I)), (2, (T, I)), (3, (T, G, 2, N))))
     steps = (c["time"] + steps if c["selective"] else c["time"] * steps.abs()).float().double()
     rate, skip = (c["decay"] / 2 * (values((N, I), 5, 1) + 2)).float().double(), values((I,), 6, 1)
     x.requires_grad_(), steps.requires_grad_(), bc.requires_grad_()
     dt = torch.nn.functional.softplus(steps, threshold=1e9) if c["selective"] else steps
+    b, c_rows = bc.repeat_interleave(I // G, 2).permute(3, 0, 1, 4, 2)      # [S, T, N, I] each
     h, rows = torch.zeros(S, N, I), []
     for t in range(T):
         written = dt[:, t] * x[:, t] if c["selective"] else x[:, t]
-        h = torch.exp(-dt[:, t, None] * rate) * h + written[:, None] * bc[:, t, 0, :, None]
-        rows.append((bc[:, t, 1, :, None] * h).sum(1) + skip * x[:, t])
+        h = torch.exp(-dt[:, t, None] * rate) * h + written[:, None] * b[:, t]
+        rows.append((c_rows[:, t] * h).sum(1) + skip * x[:, t])
     o = torch.stack(rows, 1)[:, T - c["queries"]:]
     o.backward(segment_values(S, (c["queries"], I), 4, 1))
     return {"o": o, "d_x": x.grad, "d_steps": steps.grad, "d_bc": bc.grad}
@@ -363,8 +378,10 @@ def main():
                                            decay=decay, scale=0.5, by_channel=1)))
     for bias, low, high, most in ((0, 0, math.inf, 0), (1, 0.5, 2, 0), (1, 0, math.inf, 2)):
         cases.append((gating, dict(segments=2, rows=3, heads=5, bias=bias, low=low, high=high, write=most, size=2)))
-    for selective, queries, decay, time in ((1, 9, 0.5, -1), (1, 1, 2, 0), (0, 4, 0.3, 1)):
-        cases.append((scan, dict(segments=2, keys=9, queries=queries, channels=3, size=2, selective=selective, decay=decay, time=time)))
+    for rows, width, size, rates in ((3, 5, 1, 0.3), (4, 3, 1, 0.01)):
+        cases.append((lru, dict(segments=2, rows=rows, width=width, size=size, rates=rates)))
+    for selective, queries, decay, time, groups in ((1, 9, 0.5, -1, 1), (1, 1, 2, 0, 1), (0, 4, 0.3, 1, 1), (1, 4, 0.5, 0, 3)):
+        cases.append((scan, dict(segments=2, keys=9, queries=queries, channels=3, size=2, selective=selective, decay=decay, time=time, groups=groups)))
     for bias, most, floor in ((0, 1, 0), (1, 2, -5)):
         cases.append((channel_gating, dict(segments=2, rows=3, heads=2, key_size=3, bias=bias, write=most, floor=floor, size=2)))
     plain = dict(segments=1, heads=2, kv_heads=2, head_size=5, positions=9, keys=9, queries=9, window=0, bias=0, multiplier=0, key_bias=0, soft_cap=0, size=1, keep=0)
