@@ -50,7 +50,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
            apart = 0; /* of experts */
     size_t z_size = 0, recurring = 0, mixed = 0, gates = 0, steps = 0, decays = 0, borders = 0,
            key_statistics = 0, factors = 0, own_factors = 0, low_steps = 0, factor_norms = 0,
-           step_norms = 0; /* of recurrences */
+           step_norms = 0, unit = 0; /* of recurrences */
     size_t rows_at_once = narrow ? inputs : outputs; /* the most of any */
     size_t queries = 0, laurel = 0, low = 0, cut = 0; /* the most of any; with these kinds */
     const size_t detour = detour_has(d) ? inputs : 0, start = side || detour ? inputs : 0;
@@ -117,7 +117,8 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         most(&low, here * r->gate_down.weight.rows);
         most(&factors, rows_read * (size_t)block_factors_width(b));
         most(&own_factors, span * (size_t)block_factors_width(b));
-        most(&low_steps, span * r->scan.low.weight.rows);
+        most(&low_steps, span * block_low_width(b));
+        most(&unit, block_is_lru(b) ? span * 2 * (size_t)r->value_size : 0);
         most(&factor_norms, r->scan.factor_norm.present ? span : 0);
         most(&step_norms, r->scan.step_norm.present ? span : 0);
         most(&key_statistics, r->key_norm.present ? span * 4 * (size_t)r->key_heads : 0);
@@ -164,6 +165,8 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(raw_low_steps), ROLE_ACTIVATION, step_norms ? low_steps : 0, 1, OWN},
         {ENGINE(factor_statistics), ROLE_STATISTIC, factor_norms, 4, OWN},
         {ENGINE(step_statistics), ROLE_STATISTIC, step_norms, 2, OWN},
+        {ENGINE(unit), ROLE_RESIDUAL, unit, 1, OWN},
+        {ENGINE(d_unit), ROLE_RESIDUAL, reverse ? unit : 0, 1, OWN},
         {ENGINE(start), detour ? ROLE_RESIDUAL : ROLE_ACTIVATION, start, hidden, OWN},
         {ENGINE(d_start), ROLE_RESIDUAL, reverse ? start : 0, hidden, OWN},
         {ENGINE(pair), ROLE_RESIDUAL, detour, 2 * hidden, OWN},

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define STATES "its layers keep a state (state-space models)"
 #define LINEAR "some of its layers are linear attention"
 #define RECURRENT "its layers are recurrent"
 #define CONVOLUTIONS "some of its layers are convolutions"
@@ -95,7 +94,6 @@ static const struct refusal refusals[] = {
     {"prophetnet", BESIDE},
     {"qwen", UNSTATED},
     {"qwen4_exp_text", LINEAR},
-    {"recurrent_gemma", RECURRENT},
     {"reformer", "its attention is by hashes and chunks, in reversible layers"},
     {"rembert", ENCODER},
     {"roberta", ENCODER},
@@ -114,7 +112,6 @@ static const struct refusal refusals[] = {
     {"xlnet", "it predicts tokens in permuted orders, by two streams"},
     {"xlstm", RECURRENT},
     {"xmod", ENCODER},
-    {"zamba", STATES},
     {"zaya", "its queries and keys pass through convolutions"},
     {NULL, NULL},
 };

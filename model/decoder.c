@@ -17,7 +17,8 @@
 /* Families with their own file; the others are rows of tables. */
 static const struct family *const families[] = {&family_reach,   &family_bloom,  &family_mpt,
                                                 &family_opt,     &family_falcon, &family_megatron,
-                                                &family_fairseq, &family_litgpt, &family_zamba2};
+                                                &family_fairseq, &family_litgpt, &family_zamba,
+                                                &family_zamba2};
 static const struct family *const tables[] = {
     families_llama_like,  families_mixtures,      families_gemma4,  families_latents,
     families_gpt_like,    families_beside_images, families_llama4,  families_convolutions,

@@ -124,13 +124,16 @@ struct convolution_view {
  * act(z), or after. */
 enum gated_norm { GATED_ALONE, GATED_LAST, GATED_FIRST };
 
-/* What a scan (kernels/ops.h, scan; selective) reads besides its input x: its steps, steps
- * step_norm(low x), and B and C, factor_norm(factors x). */
+/* What a scan (kernels/ops.h, scan) reads besides its input x. If it is selective: its steps, steps
+ * step_norm(low x), and B and C, factor_norm(factors x). If it is a linear recurrent unit
+ * (kernels/ops.h, lru): its steps, and another x, of `unit` x. */
 struct scan_view {
     int size; /* states of a channel; 0: the recurrence is no scan */
-    struct linear low, steps; /* [rank, channels], [channels, rank] */
-    struct linear factors; /* [2 size, channels] */
-    struct norm_view step_norm, factor_norm; /* [rank]; of B and C by themselves, [2, size] */
+    int groups; /* of channels: each has B and C of its own */
+    struct linear low, steps; /* [ranks, channels], [channels, ranks] */
+    struct linear factors; /* [groups 2 size, channels] */
+    struct norm_view step_norm, factor_norm; /* [ranks]; of B and C by themselves, [2, size] */
+    struct linear unit[2]; /* [channels, channels] of r, and of i; weight.data NULL: selective */
 };
 
 /* A recurrence (kernels/ops.h, recur) of y = n1(x): queries, keys and values, in this order, are
@@ -373,7 +376,8 @@ long decoder_cone(const struct decoder *d, long n);
 /* Radians per position of pair i in a segment of n inputs. */
 double rotary_frequency(const struct rotary *r, int i, double n);
 /* 1 if the block mixes its rows; if it attends; has a convolution; a recurrence; one that is a
- * scan; one with fixed decays; makes a detour; has an MLP or experts. */
+ * scan; a linear recurrent unit; a recurrence with fixed decays; makes a detour; has an MLP or
+ * experts. */
 static inline int block_mixes(const struct block *b)
 {
     return b->mixer.ways != 0;
@@ -393,6 +397,10 @@ static inline int block_recurs(const struct block *b)
 static inline int block_scans(const struct block *b)
 {
     return b->mixer.recurrence.scan.size != 0;
+}
+static inline int block_is_lru(const struct block *b)
+{
+    return b->mixer.recurrence.scan.unit[0].weight.data != NULL;
 }
 static inline int block_decays_fixed(const struct block *b)
 {
@@ -484,7 +492,14 @@ static inline int block_steps_width(const struct block *b)
 }
 static inline int block_factors_width(const struct block *b)
 {
-    return 2 * b->mixer.recurrence.scan.size;
+    return block_is_lru(b) ? 0
+                           : b->mixer.recurrence.scan.groups * 2 * b->mixer.recurrence.scan.size;
+}
+/* Numbers of a row of what steps are made of. */
+static inline size_t block_low_width(const struct block *b)
+{
+    const struct linear *low = &b->mixer.recurrence.scan.low;
+    return low->weight.groups * low->weight.rows;
 }
 /* Numbers of a row that attention or a convolution of a block keeps for later rows (keys and
  * values; b, c and v), and of its output. */

@@ -43,7 +43,7 @@ struct block_weights {
     struct linear_weights convolution_in;
     struct weight *taps, *taps_bias;
     struct linear_weights recurrence_in, recurrence_steps, recurrence_gate, recurrence_out;
-    struct linear_weights scan_low, scan_steps, scan_factors;
+    struct linear_weights scan_low, scan_steps, scan_factors, scan_unit;
     struct linear_weights recurrence_decay, recurrence_decay_down, recurrence_gate_down;
     struct weight *recurrence_taps, *recurrence_taps_bias, *rate, *step_bias, *skip;
     struct norm_weights recurrence_norm, recurrence_key_norm, scan_step_norm, scan_factor_norm;
@@ -225,6 +225,7 @@ struct engine {
      * both before their norms, and the norms' statistics */
     struct buffer *factors, *d_factors, *low_steps, *raw_factors, *raw_low_steps,
         *factor_statistics, *step_statistics;
+    struct buffer *unit, *d_unit; /* of linear recurrent units: r and i, and their gradients */
     struct buffer *borders; /* of slices: the last reach - 1 rows of each that are convolved */
     struct buffer *views[VIEWS]; /* with slices */
     struct buffer *g[2]; /* gradient of the residual stream, two in turn, as x */
@@ -495,12 +496,14 @@ int forward_keys(struct engine *g, int l, int batch);
 void forward_queries(struct engine *g, int l, int batch);
 
 /* -- scan.c: what recurrence.c does otherwise where the recurrence is a scan -- */
-/* Of s->convolved: g->qkv (x), g->gates (steps) and g->factors. */
-void scan_operands(struct engine *g, int l, int batch);
+/* Of s->convolved: g->qkv (x), g->gates (steps) and g->factors; `before`: rows of the segment
+ * before these. */
+void scan_operands(struct engine *g, int l, int batch, int before);
 void scan_recur(struct engine *g, int l, int batch);
 void scan_recur_reverse(struct engine *g, int l, const struct buffer *d_o, int batch);
-/* After scan_operands: g->d_gates, g->d_factors -> their parts of g->dkv. */
-void scan_operands_reverse(struct engine *g, int l, int batch);
+/* After scan_operands: g->d_gates, g->d_factors -> their parts of g->dkv; of linear recurrent units
+ * all of it. */
+void scan_operands_reverse(struct engine *g, int l, int batch, int before);
 /* -- recurrence.c -- */
 /* A recurrence of y_last [B queries, d] and g->y [B keys, d]: s->recurred. */
 void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, int batch);
@@ -511,8 +514,8 @@ void recurrence_reverse(struct engine *g, int l, int batch, int accumulate);
  * convolution are in g->mixed, which is overwritten. */
 void recurrence_project(struct engine *g, int l, int batch, int before);
 /* Of these, g->qkv and g->gates, which the recurrence reads; with a norm of keys, what it read is
- * in g->mixed. */
-void recurrence_operands(struct engine *g, int l, int batch);
+ * in g->mixed. `before`: rows of the segment before these. */
+void recurrence_operands(struct engine *g, int l, int batch, int before);
 /* s->raw_recurred and states. */
 void recurrence_recur(struct engine *g, int l, int batch);
 /* s->recurred, by z of y_last. */
@@ -523,7 +526,8 @@ void recurrence_gate_reverse(struct engine *g, int l, int batch);
 void recurrence_recur_reverse(struct engine *g, int l, const struct buffer *d_o, int batch);
 /* These, after recurrence_operands -> g->y as above. g->dkv becomes the gradient of s->convolved,
  * as which `after` more rows follow in it. */
-void recurrence_project_reverse(struct engine *g, int l, int batch, int after, int accumulate);
+void recurrence_project_reverse(struct engine *g, int l, int batch, int before, int after,
+                                int accumulate);
 
 /* -- convolution.c -- */
 /* From g->y [B keys, d]: the layer's o. */

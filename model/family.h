@@ -26,7 +26,7 @@ struct family {
 };
 
 extern const struct family family_reach, family_bloom, family_mpt, family_opt, family_falcon,
-    family_megatron, family_fairseq, family_litgpt, family_zamba2;
+    family_megatron, family_fairseq, family_litgpt, family_zamba, family_zamba2;
 extern const struct family families_llama_like[], families_mixtures[], families_latents[],
     families_gpt_like[], families_beside_images[], families_llama4[], families_gemma4[],
     families_convolutions[], families_recurrences[], families_scans[], families_gemma3n[],
@@ -97,6 +97,9 @@ struct stack {
 };
 int family_stacked(view *out, const struct decoder *d, struct stack stack, size_t index,
                    struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(6, 7);
+/* All of them, with the same arguments, as blocks on the diagonal of one matrix. */
+int family_diagonal(view *out, const struct decoder *d, struct stack stack, struct error *e,
+                    const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
 int family_vector(view *out, const struct decoder *d, size_t size, struct error *e,
                   const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
 /* The same of numbers by head, [heads] or [1, 1, heads, 1]. */
@@ -196,6 +199,7 @@ struct rope_keys {
     int required; /* 1: rope_parameters or rope_scaling is required, without a default */
     int alpha; /* 1: dynamic scaling with a member alpha changes the base */
     int sections; /* 1: positions of images have three coordinates (mrope); text has one */
+    int unscaled; /* 1: there is no scaling but default, which is none */
     int proportional; /* 1: there is the type proportional, whose fraction is that of the pairs that
                          turn, at the rates that all pairs of a head would have */
     int full_size; /* with by_kind: of a head in layers without windows; 0: as in the others */

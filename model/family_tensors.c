@@ -498,22 +498,45 @@ void family_ignore(const struct decoder *d, const char *format, ...)
         t->used = 1;
 }
 
-int family_stacked(view *out, const struct decoder *d, struct stack stack, size_t index,
-                   struct error *e, const char *format, ...)
+/* All matrices of a stack, one after the other as groups of rows. */
+static int stack_named(view *out, const struct decoder *d, struct stack stack, const char *name,
+                       struct error *e)
 {
-    FORMAT_NAME(name, format);
     const int rows = stack.turned ? 2 : 1, columns = 3 - rows; /* axes */
     const size_t shape[] = {stack.count, stack.turned ? stack.columns : stack.rows,
                             stack.turned ? stack.rows : stack.columns};
     const struct tensor *t = find_shaped(d, name, shape, 3, e);
-    if (t)
-        *out = view_shift((view){.data = t->data,
-                                 .type = t->type,
-                                 .groups = 1,
-                                 .rows = t->shape[rows],
-                                 .columns = t->shape[columns],
-                                 .row_stride = t->stride[rows],
-                                 .column_stride = t->stride[columns]},
-                          index * t->stride[0]);
-    return t ? 0 : -1;
+    if (!t)
+        return -1;
+    *out = (view){.data = t->data,
+                  .type = t->type,
+                  .groups = stack.count,
+                  .rows = t->shape[rows],
+                  .columns = t->shape[columns],
+                  .group_stride = t->stride[0],
+                  .row_stride = t->stride[rows],
+                  .column_stride = t->stride[columns]};
+    return 0;
+}
+
+int family_stacked(view *out, const struct decoder *d, struct stack stack, size_t index,
+                   struct error *e, const char *format, ...)
+{
+    FORMAT_NAME(name, format);
+    if (stack_named(out, d, stack, name, e))
+        return -1;
+    *out = view_shift(*out, index * out->group_stride);
+    out->groups = 1, out->group_stride = 0;
+    return 0;
+}
+
+int family_diagonal(view *out, const struct decoder *d, struct stack stack, struct error *e,
+                    const char *format, ...)
+{
+    FORMAT_NAME(name, format);
+    if (stack_named(out, d, stack, name, e))
+        return -1;
+    out->columns *= stack.count;
+    out->diagonal = 1;
+    return 0;
 }

@@ -46,8 +46,7 @@ static double channel_rates(const struct recurrence_view *r, size_t c)
 }
 
 /* Adds minus the log decays of `count` rows to those of the layer's heads, by channel their means
- * over the channels; of a scan, which counts
- * as one head, their means over all its states. */
+ * over the channels; of a scan, which counts as one head, their means over all its states. */
 static void add_decays(double *to, const double *rows, const struct block *b, size_t count)
 {
     const struct recurrence_view *r = &b->mixer.recurrence;
@@ -63,7 +62,7 @@ static void add_decays(double *to, const double *rows, const struct block *b, si
         double sum = 0, mean = channel_rates(r, c) / (double)(channels * (size_t)r->scan.size);
         for (size_t i = 0; i < count; i++) {
             double step = rows[i * channels + c];
-            sum += (step > 0 ? step : 0) + log1p(exp(-fabs(step)));
+            sum += block_is_lru(b) ? step : (step > 0 ? step : 0) + log1p(exp(-fabs(step)));
         }
         *to += mean * sum;
     }

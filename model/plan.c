@@ -41,7 +41,10 @@ static double recurrence_bytes(const struct choice *c, int l)
                            .value_size = v->value_size,
                            .delta = v->delta,
                            .by_channel = v->by_channel};
-    struct scan scan = {.channels = v->value_size, .size = v->scan.size, .selective = 1};
+    struct scan scan = {.channels = v->value_size,
+                        .size = v->scan.size,
+                        .groups = v->scan.groups,
+                        .selective = !block_is_lru(b)};
     if (!block_recurs(b))
         return 0;
     if (block_scans(b))

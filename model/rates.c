@@ -256,10 +256,11 @@ static double scan_rate(struct kernels *k, const struct recurrence_view *v, int 
     struct scan_trial t = {.k = k,
                            .scan = {.channels = v->value_size,
                                     .size = v->scan.size,
-                                    .selective = 1},
+                                    .groups = v->scan.groups,
+                                    .selective = v->scan.factors.weight.data != NULL},
                            .rows = positions < RECURRENCE_ROWS ? positions : RECURRENCE_ROWS};
     size_t rows = (size_t)t.rows, width = rows * (size_t)v->value_size,
-           factors = rows * 2 * (size_t)v->scan.size,
+           factors = t.scan.selective ? rows * (size_t)scan_factors_width(&t.scan) : 0,
            states = scan_states(t.rows) * (size_t)v->scan.size * (size_t)v->value_size,
            most = width > factors ? width : factors;
     double *values = malloc(most * sizeof *values), rate = 0;
@@ -269,15 +270,16 @@ static double scan_rate(struct kernels *k, const struct recurrence_view *v, int 
     }
     for (size_t i = 0; i < most; i++)
         values[i] = 0.01 * (double)(i % 7);
-    if ((t.x = filled(k, values, width, e)) && (t.factors = filled(k, values, factors, e)) &&
+    if ((t.x = filled(k, values, width, e)) &&
+        (!factors || ((t.factors = filled(k, values, factors, e)) &&
+                      (t.d_factors = k->create(k, ROLE_ACTIVATION, factors, e)))) &&
         (t.o = k->create(k, ROLE_ACTIVATION, width, e)) &&
         (t.d_x = k->create(k, ROLE_ACTIVATION, width, e)) &&
-        (t.d_factors = k->create(k, ROLE_ACTIVATION, factors, e)) &&
         (t.steps = k->create(k, ROLE_RESIDUAL, width, e)) &&
         (t.d_steps = k->create(k, ROLE_RESIDUAL, width, e)) &&
         (t.states = k->create(k, ROLE_STATISTIC, states, e))) {
         for (size_t i = 0; i < width; i++)
-            values[i] = -3;
+            values[i] = t.scan.selective ? -3 : 0.05; /* before its function, or a step itself */
         k->write(k, t.steps, 0, values, width);
         rate = best_rate(k, scan_step, &t, work_recurrence(v, t.rows, 1), e);
     }

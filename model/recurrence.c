@@ -77,7 +77,7 @@ void recurrence_project(struct engine *g, int l, int batch, int before)
         linear_by_few(g, s->decays, g->y, &w->recurrence_decay_down, &w->recurrence_decay, rows);
 }
 
-void recurrence_operands(struct engine *g, int l, int batch)
+void recurrence_operands(struct engine *g, int l, int batch, int before)
 {
     struct kernels *k = g->k;
     const struct block *b = &g->d->blocks[l];
@@ -88,7 +88,7 @@ void recurrence_operands(struct engine *g, int l, int batch)
     struct rows rows = {batch, g->shape.keys[l]};
     int width = block_recurrence_width(b);
     if (block_scans(b)) {
-        scan_operands(g, l, batch);
+        scan_operands(g, l, batch, before);
         return;
     }
     struct buffer *active = norm->present ? g->mixed : g->qkv;
@@ -149,7 +149,7 @@ void recurrence_gate(struct engine *g, int l, const struct buffer *y_last, int b
 void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, int batch)
 {
     recurrence_project(g, l, batch, 0);
-    recurrence_operands(g, l, batch);
+    recurrence_operands(g, l, batch, 0);
     recurrence_recur(g, l, batch);
     recurrence_gate(g, l, y_last, batch);
 }
@@ -190,7 +190,8 @@ void recurrence_recur_reverse(struct engine *g, int l, const struct buffer *d_o,
                             &recurrence, batch, g->shape.queries[l], g->shape.keys[l]);
 }
 
-void recurrence_project_reverse(struct engine *g, int l, int batch, int after, int accumulate)
+void recurrence_project_reverse(struct engine *g, int l, int batch, int before, int after,
+                                int accumulate)
 {
     struct kernels *k = g->k;
     const struct block *b = &g->d->blocks[l];
@@ -202,12 +203,14 @@ void recurrence_project_reverse(struct engine *g, int l, int batch, int after, i
     int keys = g->shape.keys[l], width = block_recurrence_width(b);
     struct rows rows = {batch, keys};
     if (block_scans(b))
-        scan_operands_reverse(g, l, batch);
+        scan_operands_reverse(g, l, batch, before);
     if (w->recurrence_key_norm.present)
         k->norm_heads_reverse(k, g->dkv, g->dkv, g->mixed, g->key_statistics,
                               &w->recurrence_key_norm.norm, rows, 2 * v->key_heads, v->key_size,
                               width);
-    k->activate_reverse(k, g->dkv, NULL, g->dkv, s->convolved, NULL, v->activation, rows, width);
+    if (!block_is_lru(b))
+        k->activate_reverse(k, g->dkv, NULL, g->dkv, s->convolved, NULL, v->activation, rows,
+                            width);
     if (w->recurrence_taps)
         k->convolve_reverse(k, g->mixed, g->dkv, NULL, &convolution, batch, keys + after,
                             keys + after, width);
@@ -232,7 +235,7 @@ void recurrence_project_reverse(struct engine *g, int l, int batch, int after, i
 void recurrence_reverse(struct engine *g, int l, int batch, int accumulate)
 {
     recurrence_gate_reverse(g, l, batch);
-    recurrence_operands(g, l, batch);
+    recurrence_operands(g, l, batch, 0);
     recurrence_recur_reverse(g, l, g->t, batch);
-    recurrence_project_reverse(g, l, batch, 0, accumulate);
+    recurrence_project_reverse(g, l, batch, 0, 0, accumulate);
 }

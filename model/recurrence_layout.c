@@ -174,8 +174,10 @@ int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layo
                         struct decoder *d, struct error *e)
 {
     *s = (struct recurrence_sizes){.layout = o, .high = INFINITY};
-    if (o->form == RECURRENCE_SCAN)
+    if (o->form == RECURRENCE_SCAN || o->form == RECURRENCE_SCAN_HEADS)
         return scan_settings(s, o, d, e);
+    if (o->form == RECURRENCE_LRU)
+        return lru_settings(s, o, d, e);
     if ((o->form == RECURRENCE_FIXED ? read_fixed_sizes(s, d, e) : read_sizes(s, o, d, e)) ||
         recurrence_kinds(o, d, e))
         return -1;
@@ -516,8 +518,12 @@ int recurrence_read(struct block *b, const struct recurrence_sizes *s, struct de
     v->reach = (int)s->reach, v->activation = s->activation;
     v->gate_activation = ACTIVATION_SILU;
     snprintf(full, sizeof full, "%s.%s", stem, s->layout->stem);
-    return s->layout->form == RECURRENCE_MAMBA   ? read_mamba(b, s, d, full, e)
-           : s->layout->form == RECURRENCE_FIXED ? read_fixed(b, s, d, full, e)
-           : s->layout->form == RECURRENCE_SCAN  ? scan_read(b, s, d, full, e)
-                                                 : read_delta(b, s, d, full, e);
+    switch (s->layout->form) {
+    case RECURRENCE_MAMBA: return read_mamba(b, s, d, full, e);
+    case RECURRENCE_FIXED: return read_fixed(b, s, d, full, e);
+    case RECURRENCE_SCAN: return scan_read(b, s, d, full, e);
+    case RECURRENCE_SCAN_HEADS: return scan_heads_read(b, s, d, full, e);
+    case RECURRENCE_LRU: return lru_read(b, s, d, full, e);
+    default: return read_delta(b, s, d, full, e);
+    }
 }

@@ -14,6 +14,12 @@ enum recurrence_form {
     RECURRENCE_DELTA_APART, /* q_proj, k_proj, v_proj, each with its convolution or all with one,
                                g_proj of z, a_proj, b_proj; o_norm, o_proj */
     RECURRENCE_SCAN, /* in_proj [x, z], x_proj [what dt_proj makes steps of, B, C] */
+    RECURRENCE_SCAN_HEADS, /* the same for equal groups of channels: in_proj has x and z of each
+                              channel in turn; x_proj_weight, dt_proj_weight, dt_proj_bias, A_log
+                              and D are of each group */
+    RECURRENCE_LRU, /* linear_x and linear_y, whose activation gates; conv_1d; rg_lru of as many
+                       blocks as there are heads, with recurrent_gate, input_gate and
+                       recurrent_param; linear_out; all biased */
     RECURRENCE_DELTA_PACKED, /* in_proj_qkvz, in_proj_ba: of each key head its query, key, values
                                 and z, and b and a */
     RECURRENCE_DELTA_CHANNELS, /* log decays by channel of the key, of f_proj; z of g_proj, with a
@@ -27,12 +33,13 @@ enum recurrence_form {
 struct recurrence_layout {
     enum recurrence_form form;
     const char *stem; /* of the names of its tensors, below the layer's */
-    /* of RECURRENCE_SCAN, whose states of a channel are key_size: the key of the rows of dt_proj's
+    /* of scans, whose states of a channel are key_size: the key of the rows of dt_proj's
      * input, by default "auto", the model's width / 16; the names of the norms of that, B and C, or
      * NULL; the key of the epsilon of such norms without weights, by default 1e-6, or NULL: none */
     const char *rank, *norms[3], *bare_epsilon;
     /* keys: heads and key heads, their sizes, inputs of the convolution, all with defaults; none of
-     * them with RECURRENCE_FIXED */
+     * them with RECURRENCE_FIXED, with RECURRENCE_LRU the last alone; of
+     * RECURRENCE_SCAN_HEADS the heads are groups of channels */
     const char *heads, *key_heads, *key_size, *value_size, *reach;
     /* Which layers attend: those that layer_types, if `typed`, says full_attention of, all others
      * linear_attention or, if `unmixed`, mlp or moe: without a mixer, or if `windowed`
@@ -43,7 +50,7 @@ struct recurrence_layout {
     int beside; /* 1: all layers attend beside it instead */
     const char *expand; /* of the inner width, in multiples of the model's, which must be that of
                            all heads, and makes it where value_size is "auto"; NULL: none */
-    const char *inner; /* of that width; null: by `expand`. NULL: none */
+    const char *inner; /* of that width; null: by `expand`, without it the model's. NULL: none */
     const char *biased, *conv_biased; /* of biases of projections, by default none, and of the
                                          convolution, by default there */
     const char *out_biased; /* of the output's, by default none; NULL: as of all projections */
@@ -70,7 +77,7 @@ struct recurrence_sizes {
     long heads, key_heads, key_size, value_size, reach;
     int biased, conv_biased, out_biased, doubled;
     enum gated_norm gated;
-    long rank;
+    long rank, groups;
     double low, high, epsilon, bare_epsilon, floor;
     enum activation activation;
 };
@@ -91,9 +98,15 @@ int recurrence_inner(long *inner, const struct recurrence_layout *layout, const 
 /* Channels, and rows, first .. first + count - 1 of a convolution's taps, and of a projection. */
 view recurrence_taps(view v, size_t first, size_t count);
 struct linear recurrence_rows(struct linear v, size_t first, size_t count);
-/* -- scan_layout.c: the two above where the form is RECURRENCE_SCAN -- */
+/* -- scan_layout.c: the two above of the forms that are scans -- */
 int scan_settings(struct recurrence_sizes *out, const struct recurrence_layout *layout,
                   struct decoder *d, struct error *e) MUST_USE;
+int scan_heads_read(struct block *b, const struct recurrence_sizes *sizes, struct decoder *d,
+                    const char *stem, struct error *e) MUST_USE;
+int lru_settings(struct recurrence_sizes *out, const struct recurrence_layout *layout,
+                 struct decoder *d, struct error *e) MUST_USE;
+int lru_read(struct block *b, const struct recurrence_sizes *sizes, struct decoder *d,
+             const char *stem, struct error *e) MUST_USE;
 int scan_read(struct block *b, const struct recurrence_sizes *sizes, struct decoder *d,
               const char *stem, struct error *e) MUST_USE;
 

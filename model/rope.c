@@ -287,6 +287,10 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
             e,
             "%s: rotary scaling '%s' is not supported in a %s model (supported: default, longrope)",
             config_path(c), type, d->family);
+    if (keys->unscaled && s.kind != ROPE_NONE)
+        return fail(e,
+                    "%s: rotary scaling '%s' is not supported in a %s model (supported: default)",
+                    config_path(c), type, d->family);
     if (s.kind == ROPE_KINDS || (s.kind == ROPE_PROPORTIONAL && !keys->proportional))
         return fail(e,
                     "%s: rotary scaling '%s' is not supported (supported: default, linear, "

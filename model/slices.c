@@ -162,7 +162,7 @@ static void slice_operands(struct engine *g, const struct slice *it)
     recurrence_project(g, it->l, 1, it->before);
     if (it->after)
         pass_border(g, it, it->number, it->before + it->rows - it->after, 0);
-    recurrence_operands(g, it->l, 1);
+    recurrence_operands(g, it->l, 1, it->first);
 }
 
 /* The rest of a slice of as many queries, after the recurrence. */
@@ -236,7 +236,7 @@ int slices_reverse(struct engine *g, int l, struct buffer **dx, struct buffer **
         struct slice it = slice_of(g, l, i);
         slice_enter(g, &it, &to, &from);
         slice_operands(g, &it);
-        recurrence_project_reverse(g, l, 1, it.after, 0);
+        recurrence_project_reverse(g, l, 1, it.first, it.after, 0);
         if (it.queries)
             reverse_output_gate(g, l, g->blocks[l].recurrence_gate.weight,
                                 g->blocks[l].recurrence_gate_down.weight, 1);

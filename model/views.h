@@ -6,7 +6,7 @@
 
 /* A view that starts `elements` later in the data. */
 view view_shift(view v, size_t elements);
-/* Rows first .. first+count of a view with one group. */
+/* Rows first .. first+count of each group of a view. */
 view view_rows(view v, size_t first, size_t count);
 /* The transpose of a view with one group. */
 view view_turned(view v);

@@ -53,6 +53,7 @@ static const struct row of_block[] = {
     {LINEAR, BLOCK(scan_low, mixer.recurrence.scan.low), 0},
     {LINEAR, BLOCK(scan_steps, mixer.recurrence.scan.steps), 0},
     {LINEAR, BLOCK(scan_factors, mixer.recurrence.scan.factors), 0},
+    {LINEAR, BLOCK(scan_unit, mixer.recurrence.scan.unit), 2},
     {NORM, BLOCK(scan_step_norm, mixer.recurrence.scan.step_norm), 0},
     {NORM, BLOCK(scan_factor_norm, mixer.recurrence.scan.factor_norm), 0},
     {LINEAR, BLOCK(output_gate, output_gate), 0},
@@ -318,8 +319,9 @@ static void release_pages(const struct decoder *d, const view *v)
         own |= v->data == d->vectors[i];
     if (!v->data || own)
         return;
-    size_t elements = (v->groups - 1) * v->group_stride + (v->rows - 1) * v->row_stride +
-                      (v->columns - 1) * v->column_stride + 1;
+    size_t columns = v->columns / (v->diagonal ? v->groups : 1),
+           elements = (v->groups - 1) * v->group_stride + (v->rows - 1) * v->row_stride +
+                      (columns - 1) * v->column_stride + 1;
     tensors_release_elements(v->data, v->type, v->first, elements);
 }
 

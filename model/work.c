@@ -25,7 +25,8 @@ static double mlp_columns(const struct decoder *d, const struct block *b)
 static double elements_of(const struct linear *l)
 {
     const view *w = &l->weight;
-    return w->data ? (double)w->groups * (double)w->rows * (double)w->columns : 0;
+    return w->data ? (double)(w->diagonal ? 1 : w->groups) * (double)w->rows * (double)w->columns
+                   : 0;
 }
 
 /* Elements of the matrices for keys and values, and for queries; of a convolution's first one; of a
@@ -36,7 +37,9 @@ static double key_elements(const struct decoder *d, const struct block *b)
     const struct recurrence_view *r = &b->mixer.recurrence;
     if (block_scans(b))
         recurring = (double)block_recurrence_width(b) *
-                    (d->hidden + block_factors_width(b) + 2.0 * (double)r->scan.low.weight.rows);
+                        (d->hidden + (block_factors_width(b) + 2.0 * (double)block_low_width(b)) /
+                                         r->scan.groups) +
+                    elements_of(&r->scan.unit[0]) + elements_of(&r->scan.unit[1]);
     else if (block_recurs(b))
         recurring = (double)d->hidden * block_recurrence_width(b) + elements_of(&r->steps[0]) +
                     elements_of(&r->steps[1]) + elements_of(&r->decay) +

@@ -65,6 +65,8 @@ static struct decoder *open_scaled(const struct family *family, const char *scal
 {
     struct error e = {""};
     struct decoder *d = NULL;
+    if (family->layout && family->layout->rope.unscaled)
+        return NULL;
     const char *name = is_by_kind(family) ? "rope_parameters" : "rope_scaling";
     char both[400], key[64];
     snprintf(both, sizeof both, "{\"full_attention\": %s, \"sliding_attention\": %s}", scaling,

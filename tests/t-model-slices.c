@@ -101,8 +101,8 @@ static void compare(struct kernels *k, const struct decoder *d, struct gradient_
     free(want), free(got);
 }
 
-/* Mamba-2 and scans with norms: no MLP. Gated delta rules with norms of keys and an MLP, once the
- * layer that attends is one of them too. */
+/* Mamba-2 and scans with norms: no MLP. Linear recurrent units, and gated delta rules with norms of
+ * keys and an MLP, once the layer that attends is one of them too. */
 static void test_bytes(void **state)
 {
     const struct {
@@ -111,6 +111,7 @@ static void test_bytes(void **state)
     } cases[] = {{"tests/goldens/mamba2", {.by_layer = 1, .outputs = OUTPUTS}},
                  {"tests/goldens/mamba2", {.outputs = 1}},
                  {"tests/goldens/falcon-mamba", {.outputs = OUTPUTS}},
+                 {"tests/goldens/recurrent-gemma", {.outputs = OUTPUTS}},
                  {"tests/goldens/qwen3-5", {.scratch = scratch_folder, .outputs = OUTPUTS}}};
     static const char *const sets[][2] = {{"cpu", "f32"},
                                           {"reference", "f32"},

@@ -2,6 +2,7 @@
  * library's: huggingface/transformers, models/FAMILY. */
 #include "model/families/rows.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MAMBA \
@@ -178,6 +179,95 @@ static const struct layout jamba = {
                 "\"expert_layer_offset\": 1, \"attn_layer_period\": 8, \"attn_layer_offset\": 4, "
                 "\"mamba_d_state\": 16, \"mamba_d_conv\": 4, \"mamba_expand\": 2}"};
 
+/* RecurrentGemma's: linear recurrent units in most layers, attention with a window in the others,
+ * in one order again and again. */
+static const struct recurrence_layout griffin = {.form = RECURRENCE_LRU,
+                                                 .stem = "temporal_block",
+                                                 .inner = "lru_width",
+                                                 .reach = "conv1d_width",
+                                                 .typed = 1,
+                                                 .windowed = 1};
+
+/* What the library makes of its keys: kinds of all layers, the window's usual key, and the width of
+ * the MLP, half of what is stated. */
+static int prepare_recurrent_gemma(struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    json_t *root = config_root(c), *order = config_get(c, "block_types"), *kinds;
+    long layers, inner, window;
+    int bad = 0;
+    if (config_int(c, "num_hidden_layers", 1, 10000, &layers, e) ||
+        config_int(c, "intermediate_size", 2, 1 << 25, &inner, e) ||
+        config_int(c, family_either(d, "sliding_window", "attention_window_size"), 1, 1 << 30,
+                   &window, e))
+        return -1;
+    if (!json_array_size(order))
+        return fail(e, "%s: block_types is not a list of recurrent and attention", config_path(c));
+    if (!(kinds = json_array()))
+        return fail_memory(e, 64, "a configuration");
+    for (size_t l = 0; l < (size_t)layers; l++) {
+        size_t i = l % json_array_size(order);
+        const char *name = json_string_value(json_array_get(order, i));
+        if (!name || (strcmp(name, "recurrent") != 0 && strcmp(name, "attention") != 0)) {
+            json_decref(kinds);
+            return fail(e,
+                        "%s: block_types, entry %zu: '%s' is not supported (supported: "
+                        "recurrent, attention)",
+                        config_path(c), i + 1, name ? name : "not a string");
+        }
+        bad |= json_array_append_new(kinds, json_string(strcmp(name, "recurrent") == 0
+                                                            ? "linear_attention"
+                                                            : "sliding_attention"));
+    }
+    bad |= json_object_set_new(root, "layer_types", kinds);
+    bad |= json_object_set_new(root, "sliding_window", json_integer(window));
+    bad |= json_object_set_new(root, "intermediate_size", json_integer(inner / 2));
+    return bad ? fail_memory(e, 64, "a configuration") : 0;
+}
+
+/* Whatever the type of the model, the library rounds the factor of embeddings to bfloat16. */
+static int finish_recurrent_gemma(struct decoder *d, struct error *e)
+{
+    d->embedding_scale = element_round(sqrt(d->hidden), ELEMENT_BF16);
+    return family_only(d, "embeddings_scale_by_sqrt_dim", 1, 1, e) || /* in published files */
+                   config_real_or(d->config, "logits_soft_cap", 1e-6, 1e6, 30, &d->head_soft_cap, e)
+               ? -1
+               : 0;
+}
+
+static const struct layout recurrent_gemma = {
+    LLAMA(1e-6),
+    .names = {.prefix = "model.",
+              .embedding = "embed_tokens",
+              .layers = "layers",
+              .final_norm = "final_norm",
+              .head = "lm_head",
+              .attention_norm = "temporal_pre_norm",
+              .mlp_norm = "channel_pre_norm",
+              .query = "temporal_block.q_proj",
+              .key = "temporal_block.k_proj",
+              .value = "temporal_block.v_proj",
+              .output = "temporal_block.o_proj",
+              .gate = "mlp_block.gate_proj",
+              .up = "mlp_block.up_proj",
+              .down = "mlp_block.down_proj"},
+    .norm_offset = 1,
+    .tied = 1,
+    ACTIVATION("hidden_activation", "gelu_pytorch_tanh"),
+    BIASES(KEY("attention_bias"), YES, YES),
+    .rope = {.theta = "rope_theta",
+             .fraction = "partial_rotary_factor",
+             .fraction_default = 0.5,
+             .unscaled = 1},
+    .windows = WINDOWS_NAMED,
+    .recurrence = &griffin,
+    .prepare = prepare_recurrent_gemma,
+    .finish = finish_recurrent_gemma,
+    .defaults = "{\"num_hidden_layers\": 26, \"vocab_size\": 256000, \"hidden_size\": 2560, "
+                "\"intermediate_size\": 7680, \"num_attention_heads\": 10, "
+                "\"attention_window_size\": 2048, \"conv1d_width\": 4, "
+                "\"block_types\": [\"recurrent\", \"recurrent\", \"attention\"]}"};
+
 /* Keys of the initial weights and of how the library computes. */
 static const char *const mamba_harmless[] = {"number_of_conv_states",
                                              "num_attention_heads",
@@ -208,6 +298,23 @@ static const char *const jamba_harmless[] = {
     "layers_with_experts",     "output_router_logits",  "router_aux_loss_coef",
     "num_logits_to_keep",      "number_of_conv_states", "use_associative_scan",
     "use_mamba_kernels",       "use_mambapy",           NULL};
+/* Without a scaling the library does not read these. */
+#define SCALING(root) \
+    root ".attention_factor", root ".beta_fast", root ".beta_slow", root ".factor", \
+        root ".high_freq_factor", root ".low_freq_factor", root ".mscale", root ".mscale_all_dim", \
+        root ".original_max_position_embeddings", root ".truncate"
+static const char *const recurrent_gemma_harmless[] = {"_block_types",
+                                                       "final_w_init_variance_scale",
+                                                       "init_std",
+                                                       "initializer_factor",
+                                                       "number_of_conv_states",
+                                                       "original_max_position_embeddings",
+                                                       "text_encoder",
+                                                       "w_init_variance_scale",
+                                                       SCALING("rope_parameters"),
+                                                       SCALING("rope_scaling"),
+                                                       NULL};
+static const char *const recurrent_gemma_null[] = {"num_key_value_heads", "lru_width", NULL};
 static const char *const jamba_null[] = {"num_key_value_heads", NULL};
 
 const struct family families_scans[] = {{ROW(mamba), .harmless = mamba_harmless},
@@ -215,4 +322,6 @@ const struct family families_scans[] = {{ROW(mamba), .harmless = mamba_harmless}
                                         {ROW(mamba_ssm1), .harmless = mamba_ssm1_harmless},
                                         {ROW(jamba), .harmless = jamba_harmless,
                                          .nullable = jamba_null},
+                                        {ROW(recurrent_gemma), .harmless = recurrent_gemma_harmless,
+                                         .nullable = recurrent_gemma_null},
                                         {.name = NULL}};

@@ -2,7 +2,7 @@
 """Write decays.csv: the mean log decay of each segment, layer and head of the cases with recurrences, as transformers computes it.
 
 What the modules give to their recurrence is recorded: of Mamba-2 the logarithms that segment_sum gets, of the delta rule its argument g, by channel the mean over the channels, of a
-scan its steps and A, whose products' mean over channels and states is that of its one head.
+scan its steps and A, whose products' mean over channels and states is that of its one head, of all its groups of channels; of linear recurrent units the decay itself.
 """
 
 import contextlib
@@ -48,9 +48,20 @@ def recorded(module):
             "mamba_selective_scan": mamba_selective_scan}
     for name in originals:
         setattr(module, name, ours[name])
+    unit = getattr(module, "RecurrentGemmaRglru", None)
+    plain = unit and unit._rnn_scan
+
+    def _rnn_scan(self, hidden_states, recurrent_gate, *args, **kwargs):
+        found.append(recurrent_gate.log().sum(1).mean()[None])      # [1, rows, channels]
+        return plain(self, hidden_states, recurrent_gate, *args, **kwargs)
+
+    if unit:
+        unit._rnn_scan = _rnn_scan
     try:
         yield found
     finally:
+        if unit:
+            unit._rnn_scan = plain
         for name, original in originals.items():
             setattr(module, name, original)
 
@@ -65,13 +76,15 @@ def decays(case):
                                                                       key_mapping={r"^backbone\.embedding\.": "backbone.embeddings."}).eval()     # older files
         layers, at = [], 0
         for block in model.base_model.layers:
-            at += 1 + hasattr(block, "shared_transformer")      # a layer of its own in reach
-            if any(name.endswith("A_log") for name, _ in block.named_parameters()):
+            at += 1 + (hasattr(block, "shared_transformer") or hasattr(block, "shared_transf"))      # a layer of its own in reach
+            if any(name.endswith(("A_log", "recurrent_param")) for name, _ in block.named_parameters()):
                 layers.append(at)
         for segment, ids in enumerate(torch.from_numpy(np.load(os.path.join(folder, "tokens.npy")).astype(np.int64))):
             with recorded(sys.modules[type(model).__module__]) as found, torch.no_grad(), Widen(), RefuseNarrow():
                 model(input_ids=ids[None, :-1], use_cache=False)
-            assert len(found) == len(layers) > 0
+            each = len(found) // len(layers)        # of groups of channels, each a scan of its own
+            assert len(found) == each * len(layers) > 0
+            found = [torch.stack(found[i:i + each]).mean(0) for i in range(0, len(found), each)]
             rows += [(segment + 1, layer, head + 1, total / (len(ids) - 1))
                      for layer, totals in zip(layers, found) for head, total in enumerate(totals.tolist())]
     finally:

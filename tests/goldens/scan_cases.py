@@ -3,7 +3,7 @@
 import json
 import os
 
-from family_cases import BF16, LONG, FamilyCase, as_folder_of, tokens
+from family_cases import BF16, LONG, FamilyCase, as_folder_of, rope, tokens
 
 
 def mamba(**changes):
@@ -40,6 +40,24 @@ def as_mamba_ssm(folder):
         file.write("\n")
 
 
+def griffin(**changes):
+    """A small RecurrentGemma, whose second layer attends."""
+    return tokens(**{**dict(vocab_size=40, hidden_size=8, num_hidden_layers=3, num_attention_heads=2, num_key_value_heads=1, intermediate_size=11, rms_norm_eps=2e-3, lru_width=6,
+                            block_types=["recurrent", "attention"], attention_window_size=7, conv1d_width=3, rope_parameters=rope(partial_rotary_factor=0.5)), **changes})
+
+
+def zamba(*kinds, **changes):
+    """A small Zamba."""
+    return tokens(**{**dict(vocab_size=40, hidden_size=6, num_hidden_layers=len(kinds), layers_block_type=list(kinds), num_attention_heads=2, num_key_value_heads=2, intermediate_size=5, rms_norm_eps=0.3,
+                            n_mamba_heads=2, mamba_d_state=3, mamba_d_conv=3, mamba_expand=2, mamba_dt_rank=2, tie_word_embeddings=True), **changes})
+
+
+def as_published_griffin(folder):
+    """config.json with the keys of the published one."""
+    as_folder_of(folder, {}, lambda config: dict(_block_types=config["block_types"], embeddings_scale_by_sqrt_dim=True, final_w_init_variance_scale=0.1, head_dim=4, rope_theta=700.0,
+                                                 partial_rotary_factor=0.5, rope_scaling={"type": "default"}, torch_dtype="float32"), ("rope_parameters", "dtype"))
+
+
 SCAN_CASES = [
     FamilyCase("mamba", "mamba", mamba(use_bias=True, hidden_act="gelu"), "scans of 24 channels with 5 states each, biases of all projections; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("mamba-older", "mamba", mamba(hidden_size=20, expand=1, time_step_rank="auto", use_conv_bias=False, conv_kernel=4, state_size=4, tie_word_embeddings=True, num_hidden_layers=3),
@@ -53,4 +71,13 @@ SCAN_CASES = [
                "attention last; no experts, no biases, a tied head; bf16 weights", length=LONG, segments=1, stored=BF16),
     FamilyCase("mamba-ssm1", "mamba", mamba(vocab_size=48, hidden_size=8, num_hidden_layers=1, use_bias=True, layer_norm_epsilon=1e-5, tie_word_embeddings=True),
                "keys and names of the authors' package, a vocabulary filled up from 43, a tied head that is stored; bf16 weights", length=LONG, segments=1, stored=BF16, rewrite=as_mamba_ssm),
+    FamilyCase("recurrent-gemma", "recurrent_gemma", griffin(logits_soft_cap=2.5, attention_bias=True, hidden_activation="gelu", tie_word_embeddings=True),
+               "linear recurrent units of 6 channels in the first and last of three layers, attention with a window in the other, half of each head turned; capped logits, biases, a tied head; bf16 weights",
+               length=LONG, stored=BF16),
+    FamilyCase("recurrent-gemma-published", "recurrent_gemma", griffin(num_hidden_layers=2, block_types=["attention", "recurrent"], lru_width=None, conv1d_width=4),
+               "one window below a linear recurrent unit, keys as published; bf16 weights", length=LONG, segments=1, stored=BF16, rewrite=as_published_griffin),
+    FamilyCase("zamba", "zamba", zamba("hybrid", "linear_attention", "hybrid", mamba_proj_bias=True, hidden_mamba_act="gelu"),
+               "scans of two heads of 6 channels each, one transformer before two of them that reads the embeddings too; biases of projections; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("zamba-apart", "zamba", zamba("mamba", "hybrid", "hybrid", n_mamba_heads=3, num_key_value_heads=1, mamba_conv_bias=False, mamba_dt_rank="auto", hidden_act="silu", tie_word_embeddings=False),
+               "not tied, so that each hybrid layer has a transformer of its own; grouped heads, older names of kinds; bf16 weights", length=LONG, segments=1, stored=BF16),
 ]

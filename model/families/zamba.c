@@ -1,8 +1,8 @@
-/* Zamba2 (Glorioso et al. 2024): every layer is a Mamba-2. In a hybrid layer one of a few
- * transformers stands before it, which these layers use in turn, each with additions of low rank to
- * its matrices: it reads the layer's input beside the embeddings, and what it gives is read by the
- * Mamba-2 alone. A hybrid layer is two blocks, a detour and the one that rejoins. Source:
- * huggingface/transformers, models/zamba2. */
+/* Zamba and Zamba2 (Glorioso et al. 2024): every layer is a Mamba, or a Mamba-2. In a hybrid layer
+ * a transformer stands before it, of Zamba the only one, of Zamba2 one of a few, which these layers
+ * use in turn, each with additions of low rank to its matrices: it reads the layer's input beside
+ * the embeddings, and what it gives is read by the Mamba alone. A hybrid layer is two blocks, a
+ * detour and the one that rejoins. Source: huggingface/transformers, models/zamba and zamba2. */
 #include "model/family.h"
 #include "model/recurrence_layout.h"
 
@@ -12,7 +12,8 @@
 
 /* What a configuration says. */
 struct sizes {
-    long blocks, rank, inner; /* transformers; of additions; of their MLPs */
+    const char *transformer; /* its name, below a hybrid layer's */
+    long blocks, rank, inner; /* transformers; of additions, 0: there are none; of their MLPs */
     int biased, query_added; /* biases of MLPs; additions also to queries, keys and values */
     double epsilon;
     enum activation activation;
@@ -30,7 +31,18 @@ static const struct recurrence_layout recurrence = {.form = RECURRENCE_MAMBA,
                                                     .expand = "mamba_expand",
                                                     .biased = "add_bias_linear",
                                                     .least = "time_step_min"};
-/* By default 54 layers, of which these are hybrid. */
+static const struct recurrence_layout scan = {.form = RECURRENCE_SCAN_HEADS,
+                                              .stem = "mamba",
+                                              .heads = "n_mamba_heads",
+                                              .key_size = "mamba_d_state",
+                                              .reach = "mamba_d_conv",
+                                              .typed = 1,
+                                              .expand = "mamba_expand",
+                                              .rank = "mamba_dt_rank",
+                                              .biased = "mamba_proj_bias",
+                                              .conv_biased = "mamba_conv_bias",
+                                              .activation = "hidden_mamba_act"};
+/* By default Zamba2 has 54 layers, of which these are hybrid. */
 static const int hybrid_by_default[] = {6, 12, 18, 24, 30, 36, 42, 47, 51};
 enum { LAYERS_BY_DEFAULT = 54, TRANSFORMERS_MOST = 64 };
 
@@ -40,19 +52,43 @@ static int is_hybrid(const json_t *kind)
     return name && strcmp(name, "hybrid") == 0;
 }
 
-/* The kinds of the layers; NULL on failure. The caller releases. */
-static json_t *kinds_of(struct decoder *d, struct error *e)
+/* Which layers of Zamba are hybrid by default: the third, and from the fourth on one in so many. */
+struct order {
+    long layers, period, offset;
+};
+
+static int read_order(struct order *o, struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    return config_int(c, "num_hidden_layers", 1, 10000, &o->layers, e) ||
+                   config_int(c, "attn_layer_period", 1, 10000, &o->period, e) ||
+                   config_int(c, "attn_layer_offset", 0, 10000, &o->offset, e)
+               ? -1
+               : 0;
+}
+
+static int is_hybrid_by_default(const struct order *o, long l)
+{
+    if (o)
+        return l == 2 || (l > 2 && (l - 3) % o->period == o->offset);
+    for (size_t i = 0; i < sizeof hybrid_by_default / sizeof *hybrid_by_default; i++)
+        if (l == hybrid_by_default[i])
+            return 1;
+    return 0;
+}
+
+/* The kinds of the layers, if they are not stated by `order` of Zamba, NULL of Zamba2; NULL on
+ * failure. The caller releases. */
+static json_t *kinds_of(struct decoder *d, const struct order *order, struct error *e)
 {
     struct config *c = d->config;
     const char *key = family_either(d, "layers_block_type", "layer_types");
     json_t *stated = config_get(c, key), *kinds = stated ? json_incref(stated) : json_array();
-    size_t next = 0, count = sizeof hybrid_by_default / sizeof *hybrid_by_default;
     int bad = !kinds;
-    for (int l = 0; !stated && l < LAYERS_BY_DEFAULT; l++) {
-        int hybrid = next < count && l == hybrid_by_default[next];
-        next += (size_t)hybrid;
-        bad |= json_array_append_new(kinds, json_string(hybrid ? "hybrid" : "linear_attention"));
-    }
+    for (long l = 0; !stated && l < (order ? order->layers : LAYERS_BY_DEFAULT); l++)
+        bad |= json_array_append_new(kinds, json_string(is_hybrid_by_default(order, l)
+                                                            ? "hybrid"
+                                                            : "linear_attention"));
     if (bad) {
         fail_memory(e, 64 * LAYERS_BY_DEFAULT, "a configuration");
         json_decref(kinds);
@@ -122,19 +158,12 @@ static int state_blocks(struct decoder *d, const json_t *kinds, struct error *e)
     return bad ? fail_memory(e, 64, "a configuration") : 0;
 }
 
-static int read_sizes(struct sizes *z, struct decoder *d, struct error *e)
+/* The model's sizes, and those of heads of the transformers, which read twice its width. */
+static int read_widths(struct decoder *d, long hidden, struct error *e)
 {
     struct config *c = d->config;
-    long hidden, heads, state_heads, expand;
-    int turned;
-    const struct rope_keys rope = {.theta = "rope_theta",
-                                   .fraction = "partial_rotary_factor",
-                                   .fraction_default = 1,
-                                   .whole_heads = 1};
-    if (config_int(c, "hidden_size", 1, 1 << 20, &hidden, e) ||
-        config_int(c, "num_attention_heads", 1, 1 << 16, &heads, e) ||
-        config_int(c, "n_mamba_heads", 1, 1 << 16, &state_heads, e) ||
-        config_int(c, "mamba_expand", 1, 1024, &expand, e))
+    long heads;
+    if (config_int(c, "num_attention_heads", 1, 1 << 16, &heads, e))
         return -1;
     long size = 2 * hidden / heads;
     if (2 * hidden % heads || size > HEAD_SIZE_MOST)
@@ -143,30 +172,71 @@ static int read_sizes(struct sizes *z, struct decoder *d, struct error *e)
             "%s: twice hidden_size %ld over num_attention_heads %ld is not a head size from "
             "1 to %d",
             config_path(c), hidden, heads, HEAD_SIZE_MOST);
-    if (!config_has(c, "mamba_headdim") &&
-        json_object_set_new(config_root(c), "mamba_headdim",
-                            json_integer(expand * hidden / state_heads)))
-        return fail_memory(e, 64, "a configuration");
     const struct size_keys keys = {.vocabulary = "vocab_size",
                                    .hidden = "hidden_size",
                                    .layers = "num_hidden_layers",
                                    .heads = "num_attention_heads",
                                    .kv_heads = "num_key_value_heads",
                                    .head_size_given = size};
-    if (follows(d, "attention_hidden_size", 2 * hidden, e) ||
-        follows(d, "attention_head_dim", size, e) || follows(d, "head_dim", size, e) ||
-        family_only(d, "use_long_context", 0, 0, e) || /* versions of the library differ in it */
-        family_sizes(d, &keys, e) ||
+    return follows(d, "attention_hidden_size", 2 * hidden, e) ||
+                   follows(d, "attention_head_dim", size, e) || follows(d, "head_dim", size, e) ||
+                   family_sizes(d, &keys, e)
+               ? -1
+               : 0;
+}
+
+/* What the two have alike. */
+static int read_settings(struct sizes *z, struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    return config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) ||
+                   config_real_or(c, "rms_norm_eps", 0, 1, 1e-5, &z->epsilon, e) ||
+                   family_activation(&z->activation, d, "hidden_act", "gelu", e) ||
+                   family_bos(d, "bos_token_id", e)
+               ? -1
+               : 0;
+}
+
+static int read_zamba_sizes(struct sizes *z, struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    long hidden;
+    z->blocks = 1, z->transformer = "shared_transf";
+    if (config_int(c, "hidden_size", 1, 1 << 20, &hidden, e) || read_widths(d, hidden, e) ||
+        config_int(c, "intermediate_size", 1, 1 << 24, &z->inner, e) || read_settings(z, d, e) ||
+        recurrence_settings(&z->recurrence, &scan, d, e))
+        return -1;
+    d->mlp = (int)z->inner;
+    return 0;
+}
+
+static int read_zamba2_sizes(struct sizes *z, struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    long hidden, state_heads, expand;
+    int turned;
+    z->transformer = "shared_transformer";
+    const struct rope_keys rope = {.theta = "rope_theta",
+                                   .fraction = "partial_rotary_factor",
+                                   .fraction_default = 1,
+                                   .whole_heads = 1};
+    if (config_int(c, "hidden_size", 1, 1 << 20, &hidden, e) ||
+        config_int(c, "n_mamba_heads", 1, 1 << 16, &state_heads, e) ||
+        config_int(c, "mamba_expand", 1, 1024, &expand, e))
+        return -1;
+    if (!config_has(c, "mamba_headdim") &&
+        json_object_set_new(config_root(c), "mamba_headdim",
+                            json_integer(expand * hidden / state_heads)))
+        return fail_memory(e, 64, "a configuration");
+    if (family_only(d, "use_long_context", 0, 0, e) || /* versions of the library differ in it */
+        read_widths(d, hidden, e) ||
         config_int_or(c, "intermediate_size", 1, 1 << 24, 4 * hidden, &z->inner, e) ||
         config_int_or(c, "num_mem_blocks", 1, TRANSFORMERS_MOST, 1, &z->blocks, e) ||
         config_int_or(c, "adapter_rank", 1, 1 << 16, 128, &z->rank, e) ||
         config_bool_or(c, "add_bias_linear", 0, &z->biased, e) ||
         config_bool_or(c, "use_shared_attention_adapter", 0, &z->query_added, e) ||
-        config_bool_or(c, "use_mem_rope", 0, &turned, e) ||
-        config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) ||
-        config_real_or(c, "rms_norm_eps", 0, 1, 1e-5, &z->epsilon, e) ||
-        family_activation(&z->activation, d, "hidden_act", "gelu", e) ||
-        family_bos(d, "bos_token_id", e) || (turned && family_rope(d, &rope, e)) ||
+        config_bool_or(c, "use_mem_rope", 0, &turned, e) || read_settings(z, d, e) ||
+        (turned && family_rope(d, &rope, e)) ||
         recurrence_settings(&z->recurrence, &recurrence, d, e))
         return -1;
     d->mlp = (int)z->inner;
@@ -224,30 +294,33 @@ static int read_query_added(struct block *b, struct decoder *d, const struct siz
     return join_added(&b->detour.key_value, parts + 1, d, e);
 }
 
-/* The transformer of the use-th hybrid layer, `layer`, with its tensors below `shared`. */
-static int read_detour(struct block *b, struct decoder *d, const struct sizes *z,
-                       const char *shared, const char *layer, int use, struct error *e)
+/* The matrices of a transformer's MLP, of Zamba2 with additions. */
+static int read_zamba_mlp(struct block *b, const struct decoder *d, const struct sizes *z,
+                          const char *shared, struct error *e)
 {
-    const size_t hidden = (size_t)d->hidden, wide = 2 * hidden, inner = (size_t)z->inner,
-                 queries = (size_t)block_q_width(d, b), keys = (size_t)block_key_width(d, b);
-    const struct norm_form norm = {NORM_RMS, z->epsilon, wide, "weight", NULL};
+    const size_t hidden = (size_t)d->hidden, inner = (size_t)z->inner;
+    return family_linear(&b->gate, d, inner, hidden, 0, e, "%s.feed_forward.gate_proj", shared) ||
+                   family_linear(&b->up, d, inner, hidden, 0, e, "%s.feed_forward.up_proj",
+                                 shared) ||
+                   family_linear(&b->down, d, hidden, inner, 0, e, "%s.feed_forward.down_proj",
+                                 shared)
+               ? -1
+               : 0;
+}
+
+static int read_zamba2_mlp(struct block *b, const struct decoder *d, const struct sizes *z,
+                           const char *shared, int use, struct error *e)
+{
+    const size_t hidden = (size_t)d->hidden, inner = (size_t)z->inner;
     struct linear both;
     struct low_rank added = {0};
     char stem[256];
     snprintf(stem, sizeof stem, "%s.feed_forward.gate_up_proj_adapter_list.%d", shared, use);
-    if (family_norm_named(&b->attention_norm, d, norm, e, "%s.input_layernorm", shared) ||
-        family_linear(&b->query, d, queries, wide, 0, e, "%s.self_attn.q_proj", shared) ||
-        family_linear(&b->key, d, keys, wide, 0, e, "%s.self_attn.k_proj", shared) ||
-        family_linear(&b->value, d, keys, wide, 0, e, "%s.self_attn.v_proj", shared) ||
-        family_linear(&b->output, d, hidden, queries, 0, e, "%s.self_attn.o_proj", shared) ||
-        family_norm(&b->mlp_norm, d, NORM_RMS, z->epsilon, 0, e, "%s.pre_ff_layernorm", shared) ||
-        family_linear(&both, d, 2 * inner, hidden, z->biased, e, "%s.feed_forward.gate_up_proj",
+    if (family_linear(&both, d, 2 * inner, hidden, z->biased, e, "%s.feed_forward.gate_up_proj",
                       shared) ||
         family_linear(&b->down, d, hidden, inner, z->biased, e, "%s.feed_forward.down_proj",
                       shared) ||
-        read_added(&added, d, z, 2 * inner, hidden, e, stem) ||
-        family_linear(&b->detour.after, d, hidden, hidden, 0, e, "%s.linear", layer) ||
-        (z->query_added && read_query_added(b, d, z, shared, use, e)))
+        read_added(&added, d, z, 2 * inner, hidden, e, stem))
         return -1;
     struct linear *const matrices[2] = {&b->gate, &b->up};
     struct low_rank *const additions[2] = {&b->detour.gate, &b->detour.up};
@@ -258,6 +331,26 @@ static int read_detour(struct block *b, struct decoder *d, const struct sizes *z
         *additions[i] = added;
         additions[i]->up.weight = view_rows(added.up.weight, i * inner, inner);
     }
+    return 0;
+}
+
+/* The transformer of the use-th hybrid layer, `layer`, with its tensors below `shared`. */
+static int read_detour(struct block *b, struct decoder *d, const struct sizes *z,
+                       const char *shared, const char *layer, int use, struct error *e)
+{
+    const size_t hidden = (size_t)d->hidden, wide = 2 * hidden,
+                 queries = (size_t)block_q_width(d, b), keys = (size_t)block_key_width(d, b);
+    const struct norm_form norm = {NORM_RMS, z->epsilon, wide, "weight", NULL};
+    if (family_norm_named(&b->attention_norm, d, norm, e, "%s.input_layernorm", shared) ||
+        family_linear(&b->query, d, queries, wide, 0, e, "%s.self_attn.q_proj", shared) ||
+        family_linear(&b->key, d, keys, wide, 0, e, "%s.self_attn.k_proj", shared) ||
+        family_linear(&b->value, d, keys, wide, 0, e, "%s.self_attn.v_proj", shared) ||
+        family_linear(&b->output, d, hidden, queries, 0, e, "%s.self_attn.o_proj", shared) ||
+        family_norm(&b->mlp_norm, d, NORM_RMS, z->epsilon, 0, e, "%s.pre_ff_layernorm", shared) ||
+        (z->rank ? read_zamba2_mlp(b, d, z, shared, use, e) : read_zamba_mlp(b, d, z, shared, e)) ||
+        family_linear(&b->detour.after, d, hidden, hidden, 0, e, "%s.linear", layer) ||
+        (z->query_added && read_query_added(b, d, z, shared, use, e)))
+        return -1;
     b->activation = z->activation;
     b->residual = RESIDUAL_DETOUR;
     b->score.scale = sqrt(2.0 / d->head_size);
@@ -276,7 +369,7 @@ static void ignore_added(struct decoder *d, const char *shared, int uses)
                 family_ignore(d, "%s.%s_adapter_list.%d.%d.weight", shared, lists[i], use, half);
 }
 
-/* Layer numbers count Mamba-2s. A layer whose transformer is not stored with it uses that of the
+/* Layer numbers count Mambas. A layer whose transformer is not stored with it uses that of the
  * first layers in turn. */
 static int read_blocks(struct decoder *d, const struct sizes *z, const char *prefix,
                        struct error *e)
@@ -301,18 +394,48 @@ static int read_blocks(struct decoder *d, const struct sizes *z, const char *pre
         }
         if (use < z->blocks)
             first[use] = layer;
-        snprintf(shared, sizeof shared, "%s.shared_transformer", stem);
+        snprintf(shared, sizeof shared, "%s.%s", stem, z->transformer);
         if (!family_has(d, "%s.self_attn.q_proj.weight", shared))
-            snprintf(shared, sizeof shared, "%slayers.%d.shared_transformer", prefix,
-                     first[use % z->blocks]);
+            snprintf(shared, sizeof shared, "%slayers.%d.%s", prefix, first[use % z->blocks],
+                     z->transformer);
         if (read_detour(b, d, z, shared, stem, use++, e))
             return -1;
-        if (use <= z->blocks || strncmp(shared, stem, strlen(stem)) == 0) /* else once more */
+        if (z->rank && (use <= z->blocks || strncmp(shared, stem, strlen(stem)) == 0)) /* once */
             ignore_added(d, shared, uses);
     }
     if (use)
         family_describe(d, "transformers before %d of them", use);
     return 0;
+}
+
+/* The rest of a model, after its configuration. */
+static int read_model(struct decoder *d, const struct sizes *z, struct error *e)
+{
+    const char *prefix = family_prefix(d, "model.", "embed_tokens.weight");
+    return family_embedding(d, (size_t)d->hidden, e, "lm_head", "%sembed_tokens.weight", prefix) ||
+                   read_blocks(d, z, prefix, e) ||
+                   family_norm(&d->final_norm, d, NORM_RMS, z->epsilon, 0, e, "%sfinal_layernorm",
+                               prefix) ||
+                   family_head(d, 0, e, "lm_head")
+               ? -1
+               : 0;
+}
+
+static int read_zamba(struct decoder *d, struct error *e)
+{
+    static const char defaults[] =
+        "{\"vocab_size\": 32000, \"hidden_size\": 3712, \"intermediate_size\": 14848, "
+        "\"num_hidden_layers\": 76, \"num_attention_heads\": 16, \"num_key_value_heads\": 16, "
+        "\"n_mamba_heads\": 2, \"mamba_d_state\": 16, \"mamba_d_conv\": 4, \"mamba_expand\": 2, "
+        "\"attn_layer_period\": 6, \"attn_layer_offset\": 4, \"max_position_embeddings\": 4096}";
+    struct sizes z = {0};
+    struct order order;
+    if (family_defaults(d, defaults, e) || read_order(&order, d, e))
+        return -1;
+    json_t *kinds = kinds_of(d, &order, e);
+    int bad = !kinds || state_blocks(d, kinds, e) || read_zamba_sizes(&z, d, e);
+    json_decref(kinds);
+    return bad ? -1 : read_model(d, &z, e);
 }
 
 static int read_zamba2(struct decoder *d, struct error *e)
@@ -322,20 +445,11 @@ static int read_zamba2(struct decoder *d, struct error *e)
         "\"n_mamba_heads\": 8, \"mamba_ngroups\": 1, \"mamba_d_state\": 64, \"mamba_d_conv\": 4, "
         "\"mamba_expand\": 2, \"max_position_embeddings\": 4096}";
     struct sizes z = {0};
-    json_t *kinds = kinds_of(d, e);
+    json_t *kinds = kinds_of(d, NULL, e);
     int bad = !kinds || family_defaults(d, defaults, e) || state_blocks(d, kinds, e) ||
-              read_sizes(&z, d, e);
+              read_zamba2_sizes(&z, d, e);
     json_decref(kinds);
-    if (bad)
-        return -1;
-    const char *prefix = family_prefix(d, "model.", "embed_tokens.weight");
-    return family_embedding(d, (size_t)d->hidden, e, "lm_head", "%sembed_tokens.weight", prefix) ||
-                   read_blocks(d, &z, prefix, e) ||
-                   family_norm(&d->final_norm, d, NORM_RMS, z.epsilon, 0, e, "%sfinal_layernorm",
-                               prefix) ||
-                   family_head(d, 0, e, "lm_head")
-               ? -1
-               : 0;
+    return bad ? -1 : read_model(d, &z, e);
 }
 
 /* Keys of the initial weights, of how the library computes, and those that follow from others; with
@@ -349,6 +463,21 @@ static const char *const harmless[] = {
 static const char *const nullable[] = {"intermediate_size", "layers_block_type",
                                        "num_key_value_heads", "rope_theta", NULL};
 
+static const char *const zamba_harmless[] = {
+    "max_position_embeddings", "num_logits_to_keep", "number_of_conv_states",
+    "time_step_floor",         "time_step_max",      "time_step_min",
+    "use_associative_scan",    "use_mamba_kernels",  NULL};
+static const char *const zamba_nullable[] = {"attention_head_dim", "attention_hidden_size",
+                                             "layers_block_type", NULL};
+
+const struct family family_zamba = {
+    .name = "zamba",
+    .model_types = {"zamba"},
+    .read = read_zamba,
+    .harmless = zamba_harmless,
+    .nullable = zamba_nullable,
+    .positions = "none",
+    .about = "Mamba, before some of them a shared transformer that reads embeddings too"};
 const struct family family_zamba2 = {
     .name = "zamba2",
     .model_types = {"zamba2"},
