@@ -201,6 +201,11 @@ static int prepare_recurrent_gemma(struct decoder *d, struct error *e)
         config_int(c, family_either(d, "sliding_window", "attention_window_size"), 1, 1 << 30,
                    &window, e))
         return -1;
+    if (config_has(c, "layer_types") || config_has(c, "layers_block_type"))
+        return fail(e,
+                    "%s: layer_types and layers_block_type are not supported in a "
+                    "recurrent_gemma model (expected block_types)",
+                    config_path(c));
     if (!json_array_size(order))
         return fail(e, "%s: block_types is not a list of recurrent and attention", config_path(c));
     if (!(kinds = json_array()))
