@@ -130,6 +130,12 @@ def disjoint(model, first, second, which="half"):
     return int(a[f"{which}_hi"]) < int(b[f"{which}_lo"]) or int(b[f"{which}_hi"]) < int(a[f"{which}_lo"])
 
 
+def factor(model, which):
+    """How far random weights change a field, up or down."""
+    a, b = halves("as measured", "", which)[model], halves("random weights", "", which)[model]
+    return max(a, b) / min(a, b)
+
+
 def near(model, name, group=""):
     r = control(model, name, group)
     return r and tuple(float(r[k]) for k in ("near", "near_lo", "near_hi"))
@@ -154,13 +160,18 @@ def crossed_with(model):
     return own, [float(r["correlation"]) for r in others], [(float(r["own_more"]), CROSSED_T * float(r["own_more_se"])) for r in others]
 
 
+def crossed_pairs():
+    """How much more each model's own gradient says than that of each other, with half of the interval."""
+    return [pair for m in crossed_models() for pair in crossed_with(m)[2]]
+
+
 def crossed_table():
     rows = []
     for m in crossed_models():
         own, others, more = crossed_with(m)
         least = min(more)
         rows.append([f"`{m}`", f"{own[0]:.2f} ± {own[1]:.2f}", f"{min(others):.2f} to {max(others):.2f}", signed(least, 2), f"{sum(d - half > 0 for d, half in more)} of {len(more)}"])
-    return markdown(["loss of", "own gradient", "other models' gradients", "own less the best other", "others it beats"], rows)
+    return markdown(["loss of", "own gradient", "other models' gradients", "own minus the best other", "others it beats"], rows)
 
 
 def strangers(models):
