@@ -1,11 +1,13 @@
 """What data/far.csv and data/averaging.csv say (measure.py), for the page on texts far longer than L_tr."""
 
-from tables import markdown, names, signed
+from tables import markdown, signed
 from validation import data
 
 STUDENT = {7: 2.365, 11: 2.201}     # 97.5 % points by degrees of freedom
 BIASES = ("sandwich", "kerple-log", "t5", "alibi")
-KINDS = ("cut off", "of another place", "in another order")
+BLOCKS = (16, 64)    # tokens that stay together
+MOVED = ("in another order", *(f"blocks of {size} in another order" for size in BLOCKS))
+KINDS = ("cut off", "of another place", *MOVED)
 
 
 def far_count():
@@ -57,14 +59,22 @@ def averaging_of(model):
     return {r["far"]: (float(r["change"]), 1.96 * float(r["change_se"])) for r in data("averaging") if r["model"] == model}
 
 
+def spared_of(model):
+    """By how much the NLL stays below that with tokens of another place, by what became of the far tokens, with half of its interval."""
+    return {r["far"]: (float(r["below"]), 1.96 * float(r["below_se"])) for r in data("averaging") if r["model"] == model and r["far"] in MOVED}
+
+
+def spared_table(models):
+    return markdown(["model", "one by one", *(f"blocks of {size}" for size in BLOCKS)], [[f"`{n}`", *(signed(spared_of(n)[kind]) for kind in MOVED)] for n in averaging_models() if n in models])
+
+
+def and_list(values):
+    """Numbers in words of a sentence: 4, 16 and 64."""
+    return ", ".join(map(str, values[:-1])) + f" and {values[-1]}"
+
+
 def averaging_models():
     return list(dict.fromkeys(r["model"] for r in data("averaging")))
-
-
-def share_of_order(chosen):
-    """What tokens in another order cost over what those of another place do: least and most of the models."""
-    found = [averaging_of(n)["in another order"][0] / averaging_of(n)["of another place"][0] for n in chosen]
-    return f"{100 * min(found):.0f} %", f"{100 * max(found):.0f} %"
 
 
 def gain_of_far(models):
@@ -73,18 +83,9 @@ def gain_of_far(models):
     return f"{min(found):.2f}", f"{max(found):.2f}"
 
 
-def overlap_said(models):
-    """Of which models the intervals of another order and of none overlap, in words."""
-    def overlap(n):
-        order, none = averaging_of(n)["in another order"], averaging_of(n)["cut off"]
-        return order[0] - order[1] <= none[0] + none[1]
-    found = [models[n] for n in BIASES if overlap(n)]
-    return f" (the two intervals overlap for {names(found)})" if found else ""
-
-
 def averaging_table(models):
     chosen = [n for n in averaging_models() if n in models]
-    return markdown(["model", "far tokens " + KINDS[0], *KINDS[1:], "extrapolates"],
+    return markdown(["model", "far tokens " + KINDS[0], *(k.replace(" in another order", "") if k.startswith("blocks") else k for k in KINDS[1:]), "extrapolates"],
                     [[f"`{n}`", *(signed(averaging_of(n)[kind]) for kind in KINDS), "yes" if models[n].holds else "no"] for n in chosen])
 
 

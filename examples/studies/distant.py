@@ -9,6 +9,7 @@ FAR = ("sandwich", "alibi", "type1", "divergent-a", "divergent-b", "kerple-log-0
 TEXTS, INPUTS, NEAR, STEP = 8, 32768, 128, 32       # texts of 256 L_tr, beside windows of L_tr that slide by STEP
 AVERAGED = ("sandwich", "kerple-log", "t5", "alibi", "none", "rotary")
 ROWS, REACH, SEED = 2000, 512, 2
+BLOCKS = (16, 64)        # tokens that stay together, of the 384 before the last 128
 BIASED, TARGETS, CONTEXTS = ("alibi", "kerple-log", "sandwich"), 1000, (128, 512, 2048)
 
 
@@ -42,21 +43,26 @@ def far(options, name):
 
 
 def averaging(options, name):
-    """NLL of the last of 513 tokens where the inputs before the last 128 are cut off, those of another place, or the same in another order; its change from the text as it is."""
+    """NLL of the last of 513 tokens where the inputs before the last 128 are cut off, those of another place, or the same in another order, one by one or in blocks; its change
+    from the text as it is, and how far it stays below that with those of another place, paired by row."""
     import numpy as np
-    tokens, random = tokens_of(options, name), np.random.default_rng(SEED)
+    tokens, random, of_blocks = tokens_of(options, name), np.random.default_rng(SEED), np.random.default_rng(SEED + 1)
     starts = np.arange(ROWS) * ((len(tokens) - REACH - 1) // ROWS)
     own = np.stack([tokens[s:s + REACH + 1] for s in starts])
     cut = REACH - NEAR
-    foreign, shuffled = own.copy(), own.copy()
+    foreign, shuffled, moved = own.copy(), own.copy(), {size: own.copy() for size in BLOCKS}
     for i, s in enumerate(random.integers(0, len(tokens) - cut, ROWS)):
         foreign[i, :cut] = tokens[s:s + cut]
         shuffled[i, :cut] = random.permutation(own[i, :cut])
+        for size, rows in moved.items():
+            rows[i, :cut] = of_blocks.permutation(own[i, :cut].reshape(-1, size)).ravel()
     as_it_is = losses(options, name, own, "--context", REACH, "--segments", ROWS)[:, 0]
-    table = [["model", "far", "rows", "nll", "nll_se", "change", "change_se"]]
-    for kind, rows in (("as it is", own), ("cut off", own[:, cut:]), ("of another place", foreign), ("in another order", shuffled)):
+    table, other = [["model", "far", "rows", "nll", "nll_se", "change", "change_se", "below", "below_se"]], None
+    for kind, rows in (("as it is", own), ("cut off", own[:, cut:]), ("of another place", foreign), ("in another order", shuffled), *((f"blocks of {size} in another order", moved[size]) for size in BLOCKS)):
         now = as_it_is if kind == "as it is" else losses(options, name, rows, "--context", rows.shape[1] - 1, "--segments", ROWS)[:, 0]
-        table.append([name, kind, ROWS, *(f"{x:.5f}" for x in mean_and_error(list(now)) + mean_and_error(list(now - as_it_is)))])
+        other = now if kind == "of another place" else other
+        below = [""] * 2 if other is None else [f"{x:.5f}" for x in mean_and_error(list(other - now))]
+        table.append([name, kind, ROWS, *(f"{x:.5f}" for x in mean_and_error(list(now)) + mean_and_error(list(now - as_it_is))), *below])
     return table
 
 
