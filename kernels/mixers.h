@@ -1,5 +1,5 @@
-/* What mixes the rows of a segment in place of attention: recurrences, scans, convolutions. Their
- * operations are in ops.h. */
+/* What mixes the rows of a segment in place of attention: recurrences, scans, means by channel,
+ * convolutions. Their operations are in ops.h. */
 #ifndef REACH_KERNELS_MIXERS_H
 #define REACH_KERNELS_MIXERS_H
 
@@ -93,6 +93,16 @@ static inline size_t scan_states(int keys)
 {
     return ((size_t)keys - 1) / SCAN_SPAN;
 }
+
+/* The time mixing of one layer by channel (Peng et al. 2023, "RWKV-4"): a mean of the values of
+ * a row and of those before it,
+ *     o_t = the sum over s <= t of p_s v_s     p_s proportional to e^(b(t - s) + k_s)
+ * with b(0) = first and b(t) = -(t - 1) rate: softmax attention of each channel by itself. */
+struct wkv {
+    int channels;
+    const struct weight *rate; /* [channels] as a vector, >= 0 */
+    const struct weight *first; /* [channels] as a vector */
+};
 
 /* A convolution of each channel by itself over a row and the reach - 1 rows before it, those before
  * the segment being zeros: y_t = bias + the sum over j < reach of taps[j] x_(t - reach + 1 + j), so

@@ -513,6 +513,21 @@ struct kernels {
                         const struct buffer *x, const struct buffer *raw, const struct weight *rate,
                         struct rows rows, int width, int before);
 
+    /* -- means by channel -- */
+    /* o[segments*queries, channels] of the last `queries` of the rows, from k[segments*rows,
+     * channels] (ROLE_RESIDUAL) and v[segments*rows, channels]. log_sum [segments*queries,
+     * channels], ROLE_STATISTIC: ln of the sum over s of e^(b(t - s) + k_s); NULL: not kept. */
+    void (*wkv)(struct kernels *set, struct buffer *o, struct buffer *log_sum,
+                const struct buffer *k, const struct buffer *v, const struct wkv *wkv, int segments,
+                int queries, int rows);
+    /* d_k and d_v (overwritten; shaped as k and v) from d_o (as o), with o and log_sum as `wkv`
+     * left them. */
+    void (*wkv_reverse)(struct kernels *set, struct buffer *d_k, struct buffer *d_v,
+                        const struct buffer *d_o, const struct buffer *o,
+                        const struct buffer *log_sum, const struct buffer *k,
+                        const struct buffer *v, const struct wkv *wkv, int segments, int queries,
+                        int rows);
+
     /* -- convolution -- */
     /* y[segments*queries, width] = convolution(x) of x[segments*keys, width]; gated: c *
      * convolution(b * x), elementwise (Liquid AI 2025), where x[segments*keys, 3 width] has in each

@@ -107,6 +107,7 @@ static struct outputs run(struct kernels *k, const struct any_case *c, int bound
     case OP_GATING: return run_gating(k, &c->gating, bounds);
     case OP_SCAN: return run_scan(k, &c->scan, bounds);
     case OP_CHANNEL_GATING: return run_channel_gating(k, &c->channel_gating, bounds);
+    case OP_WKV: return run_wkv(k, &c->wkv, bounds);
     case OP_CONVOLUTION: return run_convolution(k, &c->convolution, bounds);
     case OP_ROUTE: return run_route(k, &c->route, bounds);
     case OP_MIX: return run_mix(k, &c->mix, bounds);
@@ -206,6 +207,10 @@ void describe(char text[300], const struct kernels *k, const struct any_case *c)
         snprintf(rest, left, "channel gating rows %d heads %d of %d bias %d write %g floor %g",
                  c->channel_gating.rows, c->channel_gating.heads, c->channel_gating.key_size,
                  c->channel_gating.bias, c->channel_gating.write, c->channel_gating.floor);
+        break;
+    case OP_WKV:
+        snprintf(rest, left, "wkv rows %d queries %d channels %d decay %g size %g", c->wkv.rows,
+                 c->wkv.queries, c->wkv.channels, c->wkv.decay, c->wkv.size);
         break;
     case OP_CONVOLUTION:
         snprintf(rest, left, "convolution keys %d queries %d width %d reach %d bias %d gated %d",

@@ -27,6 +27,7 @@ enum op {
     OP_SCAN,
     OP_CHANNEL_GATING,
     OP_LRU,
+    OP_WKV,
     OP_CONVOLUTION,
     OP_ROUTE,
     OP_MIX,
@@ -58,6 +59,7 @@ struct any_case {
         struct scan_case scan;
         struct channel_gating_case channel_gating;
         struct lru_case lru;
+        struct wkv_case wkv;
         struct convolution_case convolution;
         struct route_case route;
         struct mix_case mix;

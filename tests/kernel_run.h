@@ -119,6 +119,12 @@ struct scan_case {
     double time; /* steps are below 2 time; selective: below it by 2 at most */
     int groups; /* 0: 1 */
 };
+/* wkv and wkv_reverse */
+struct wkv_case {
+    int segments, first, rows, queries, channels;
+    double decay; /* rates are below twice this */
+    double size; /* k and the exponent of a row's own are below 2 size */
+};
 /* gate_channels and gate_channels_reverse */
 struct channel_gating_case {
     int segments, first, rows, heads, key_size, bias;
@@ -214,6 +220,7 @@ struct outputs run_recurrence(struct kernels *k, const struct recurrence_case *c
 struct outputs run_scan(struct kernels *k, const struct scan_case *c, int bounds);
 struct outputs run_lru(struct kernels *k, const struct lru_case *c,
                        int bounds); /* steps, y, d_x, d_raw */
+struct outputs run_wkv(struct kernels *k, const struct wkv_case *c, int bounds);
 struct outputs run_gating(struct kernels *k, const struct gating_case *c,
                           int bounds); /* gates, d_raw */
 struct outputs run_channel_gating(struct kernels *k, const struct channel_gating_case *c,

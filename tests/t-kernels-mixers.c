@@ -205,6 +205,33 @@ static void test_scan(void **state)
         check_case(&(struct any_case){.op = OP_SCAN, .scan = cases[i]});
 }
 
+static void test_wkv(void **state)
+{
+    static const struct wkv_case cases[] = {
+        /* segments, first, rows, queries, channels, decay, size */
+        {1, 0, 1, 1, 1, 1, 1},
+        {1, 0, 2, 1, 1, 1, 1},
+        {2, 0, 37, 37, 20, 0.3, 1},
+        {3, 0, 37, 5, 33, 1, 2},
+        {3, 0, 8, 8, 64, 0.5, 1},
+        {2, 0, 9, 7, 65, 0.5, 1},
+        {1, 0, 70, 33, 130, 0.1, 3},
+        {2, 0, 300, 300, 17, 0.02, 1},
+        {2, 0, 300, 1, 31, 0.05, 1},
+        /* exponents far apart, that no exponential of them fits into float */
+        {1, 0, 90, 90, 40, 0.2, 60},
+        {1, 0, 90, 1, 40, 0.001, 200},
+        /* no decay; decays that leave nothing; slow ones over many rows */
+        {1, 0, 150, 70, 16, 0, 1},
+        {1, 0, 70, 70, 16, 1e6, 4},
+        {1, 0, 2000, 1, 16, 0.0005, 4},
+        {1, 0, 2000, 2000, 4, 0.0005, 20},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        check_case(&(struct any_case){.op = OP_WKV, .wkv = cases[i]});
+}
+
 static void test_convolution(void **state)
 {
     static const struct convolution_case cases[] = {
@@ -224,10 +251,10 @@ static void test_convolution(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_recurrence),  cmocka_unit_test(test_channels),
-        cmocka_unit_test(test_gating),      cmocka_unit_test(test_channel_gating),
-        cmocka_unit_test(test_scan),        cmocka_unit_test(test_lru),
-        cmocka_unit_test(test_convolution),
+        cmocka_unit_test(test_recurrence), cmocka_unit_test(test_channels),
+        cmocka_unit_test(test_gating),     cmocka_unit_test(test_channel_gating),
+        cmocka_unit_test(test_scan),       cmocka_unit_test(test_lru),
+        cmocka_unit_test(test_wkv),        cmocka_unit_test(test_convolution),
     };
     cmocka_set_test_filter(getenv("REACH_TESTS")); /* "test_route*": those alone */
     return cmocka_run_group_tests_name("kernels", tests, open_sets, close_sets);

@@ -218,6 +218,16 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                               whole_field(line, "groups")};
         return run_scan(k, &c, bounds);
     }
+    if (!strcmp(op, "wkv")) {
+        struct wkv_case c = {S,
+                             0,
+                             whole_field(line, "rows"),
+                             whole_field(line, "queries"),
+                             whole_field(line, "channels"),
+                             field(line, "decay"),
+                             field(line, "size")};
+        return run_wkv(k, &c, bounds);
+    }
     if (!strcmp(op, "channel_gating")) {
         struct channel_gating_case c = {S,
                                         0,
@@ -293,7 +303,7 @@ static void test_goldens(void **state)
         outputs_free(&rounded);
     }
     fclose(file);
-    assert_int_equal(cases, 93);
+    assert_int_equal(cases, 96);
 }
 
 /* ---- forward against reverse ---- */

@@ -93,6 +93,7 @@ static struct kernels *open_set(int bf16, struct error *e)
     cpu_fill_recurrence(k);
     cpu_fill_scan(k);
     cpu_fill_lru(k);
+    cpu_fill_wkv(k);
     cpu_fill_head(k);
     return k;
 }

@@ -135,6 +135,7 @@ void cpu_fill_attention(struct kernels *k);
 void cpu_fill_recurrence(struct kernels *k);
 void cpu_fill_scan(struct kernels *k);
 void cpu_fill_lru(struct kernels *k);
+void cpu_fill_wkv(struct kernels *k);
 void cpu_fill_head(struct kernels *k);
 
 #endif

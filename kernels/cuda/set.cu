@@ -145,6 +145,7 @@ static struct kernels *open_set(int device, const char *dtype, struct error *e)
     cuda_fill_recurrence(k);
     cuda_fill_scan(k);
     cuda_fill_lru(k);
+    cuda_fill_wkv(k);
     cuda_fill_head(k);
     cuda_fill_attention_tables(k);
     cuda_fill_attention(k);

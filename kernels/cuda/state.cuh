@@ -215,7 +215,7 @@ void cuda_multiply(struct kernels *k, const struct product *p, size_t rows);
 void cuda_multiply_by_tiles(cudaStream_t stream, const struct product *p, size_t rows);
 
 /* -- norm.cu, activation.cu, convolution.cu, rows.cu, move.cu, experts.cu, gating.cu,
- * recurrence.cu, head.cu -- */
+ * recurrence.cu, scan.cu, wkv.cu, head.cu -- */
 /* out[count] = in[count], rounded to bf16, or widened. */
 void cuda_convert_bf16(cudaStream_t stream, bf16 *out, const float *in, size_t count);
 void cuda_convert_float(cudaStream_t stream, float *out, const bf16 *in, size_t count);
@@ -231,6 +231,7 @@ void cuda_fill_gating(struct kernels *k);
 void cuda_fill_recurrence(struct kernels *k);
 void cuda_fill_scan(struct kernels *k);
 void cuda_fill_lru(struct kernels *k);
+void cuda_fill_wkv(struct kernels *k);
 void cuda_fill_head(struct kernels *k);
 /* channels.cu: recur, recur_reverse and recurrence_bytes of recurrences by channel. */
 void cuda_channels(struct kernels *k, struct buffer *o, struct buffer *states,

@@ -110,5 +110,6 @@ void reference_fill(struct kernels *k)
     fill_recurrence(k);
     fill_scan(k);
     fill_lru(k);
+    fill_wkv(k);
     fill_head(k);
 }

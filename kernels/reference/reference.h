@@ -31,6 +31,7 @@ typedef float real;
 #define fill_recurrence fill_recurrence_f32
 #define fill_scan fill_scan_f32
 #define fill_lru fill_lru_f32
+#define fill_wkv fill_wkv_f32
 #define fill_head fill_head_f32
 #elif defined(REFERENCE_F64)
 typedef double real;
@@ -51,6 +52,7 @@ typedef double real;
 #define fill_recurrence fill_recurrence_f64
 #define fill_scan fill_scan_f64
 #define fill_lru fill_lru_f64
+#define fill_wkv fill_wkv_f64
 #define fill_head fill_head_f64
 #endif
 
@@ -76,6 +78,7 @@ void fill_attention(struct kernels *k); /* attention_create, attention_free, att
 void fill_recurrence(struct kernels *k); /* gate, recur, and their reverse */
 void fill_scan(struct kernels *k); /* scan, scan_reverse */
 void fill_lru(struct kernels *k); /* lru, lru_reverse */
+void fill_wkv(struct kernels *k); /* wkv, wkv_reverse */
 void fill_head(struct kernels *k); /* head, head_rows */
 #endif
 

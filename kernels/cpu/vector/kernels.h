@@ -14,7 +14,7 @@ static inline size_t smaller(size_t a, size_t b)
 
 enum { TABLE_BLOCK = 64, TABLE_PAD = 64 };
 enum { RECURRENCE_CHUNK = 64 };
-enum { SCAN_GROUP = 64 };
+enum { SCAN_GROUP = 64, WKV_GROUP = 64 };
 enum { MULTIPLY_BF16_ROOM = 9 << 16 }; /* floats */
 
 /* A table by distance t in [0, positions) as read by attention's blocks: at[j - i] for query i and
@@ -93,6 +93,17 @@ struct scan_task {
     float *scratch; /* 64-byte aligned */
 };
 
+/* At most WKV_GROUP channels of one segment of a mean by channel. Rows are `stride` floats apart;
+ * names as in ops.h. */
+struct wkv_task {
+    const float *k, *v; /* [rows, width] */
+    const float *rate, *first; /* [width] */
+    float *o, *log_sum; /* [queries, width]; forward: the latter may be NULL */
+    const float *d_o; /* [queries, width] */
+    float *d_k, *d_v; /* reverse: [rows, width] */
+    size_t stride, width, queries, rows;
+};
+
 struct vector_kernels {
     const char *isa;
 
@@ -145,6 +156,10 @@ struct vector_kernels {
     void (*lru_reverse)(float *d_x, float *d_raw, const float *d_y, const float *d_steps,
                         const float *x, const float *raw, const float *rate, size_t width,
                         int first);
+
+    /* Means by channel. */
+    void (*wkv)(const struct wkv_task *task);
+    void (*wkv_reverse)(const struct wkv_task *task);
 
     /* One row of a norm; y may be NULL. statistics = mean (0 for all but LAYER), factor on x -
      * mean, summed in double. In reverse dx may be dy. */
@@ -235,6 +250,8 @@ extern const struct vector_kernels vector_kernels_avx512_bf16;
 #define scan_channels_floats VECTOR_NAME(scan_channels_floats)
 #define lru_row VECTOR_NAME(lru_row)
 #define lru_row_reverse VECTOR_NAME(lru_row_reverse)
+#define wkv_channels VECTOR_NAME(wkv_channels)
+#define wkv_channels_reverse VECTOR_NAME(wkv_channels_reverse)
 #define recur_channels_head VECTOR_NAME(recur_channels_head)
 #define recur_channels_head_floats VECTOR_NAME(recur_channels_head_floats)
 #define recur_channels_reverse_span VECTOR_NAME(recur_channels_reverse_span)
@@ -288,6 +305,8 @@ void lru_row(float *steps, float *y, const float *x, const float *raw, const flo
              size_t width, int first);
 void lru_row_reverse(float *d_x, float *d_raw, const float *d_y, const float *d_steps,
                      const float *x, const float *raw, const float *rate, size_t width, int first);
+void wkv_channels(const struct wkv_task *t);
+void wkv_channels_reverse(const struct wkv_task *t);
 void recur_channels_head(const struct recurrence_task *t, size_t span);
 size_t recur_channels_head_floats(int key_size, int value_size);
 void recur_channels_reverse_span(const struct recurrence_task *t, size_t span);

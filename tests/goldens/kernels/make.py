@@ -227,6 +227,19 @@ def scan(c):
     return {"o": o, "d_x": x.grad, "d_steps": steps.grad, "d_bc": bc.grad}
 
 
+def wkv(c):
+    """As softmax attention of each channel, by its definition; numbers as numbers_of() of tests/kernel_wkv.c makes them."""
+    S, T, I, Q = (c[key] for key in ("segments", "rows", "channels", "queries"))
+    k, v = segment_values(S, (T, I), 1, c["size"]).float().double().requires_grad_(), segment_values(S, (T, I), 2, 1).requires_grad_()
+    rate, first = (c["decay"] / 2 * (values((I,), 4, 1) + 2)).float().double(), values((I,), 5, c["size"]).float().double()
+    distance = (torch.arange(T - Q, T)[:, None] - torch.arange(T))[:, :, None]
+    bias = torch.where(distance == 0, first, -(distance - 1) * rate).masked_fill(distance < 0, -torch.inf)
+    scores = bias + k[:, None]
+    o = (torch.softmax(scores, 2) * v[:, None]).sum(2)
+    o.backward(segment_values(S, (Q, I), 3, 1))
+    return {"o": o, "log_sum": torch.logsumexp(scores, 2), "d_k": k.grad, "d_v": v.grad}
+
+
 def channel_gating(c):
     S, R, H, d = c["segments"], c["rows"], c["heads"], c["key_size"]
     a, b = segment_values(S, (R, H * d), 1, c["size"]).requires_grad_(), segment_values(S, (R, H), 5, c["size"]).requires_grad_()
@@ -382,6 +395,8 @@ def main():
         cases.append((lru, dict(segments=2, rows=rows, width=width, size=size, rates=rates)))
     for selective, queries, decay, time, groups in ((1, 9, 0.5, -1, 1), (1, 1, 2, 0, 1), (0, 4, 0.3, 1, 1), (1, 4, 0.5, 0, 3)):
         cases.append((scan, dict(segments=2, keys=9, queries=queries, channels=3, size=2, selective=selective, decay=decay, time=time, groups=groups)))
+    for queries, decay, size in ((7, 0.5, 1), (1, 0.1, 3), (3, 20, 30)):
+        cases.append((wkv, dict(segments=2, rows=7, queries=queries, channels=3, decay=decay, size=size)))
     for bias, most, floor in ((0, 1, 0), (1, 2, -5)):
         cases.append((channel_gating, dict(segments=2, rows=3, heads=2, key_size=3, bias=bias, write=most, floor=floor, size=2)))
     plain = dict(segments=1, heads=2, kv_heads=2, head_size=5, positions=9, keys=9, queries=9, window=0, bias=0, multiplier=0, key_bias=0, soft_cap=0, size=1, keep=0)
