@@ -82,7 +82,10 @@ void info_put_blocks(FILE *f, const struct decoder *d)
         put_setting(f, &first, "biases");
     if (convolving && convolving->mixer.convolution.bias.data)
         put_setting(f, &first, "biases of convolutions");
-    if (recurring && block_is_lru(recurring))
+    if (recurring && block_mixes_time(recurring))
+        put_setting(f, &first, "time mixing of %d channels",
+                    recurring->mixer.recurrence.value_size);
+    else if (recurring && block_is_lru(recurring))
         put_setting(f, &first, "linear recurrent units of %d channels",
                     recurring->mixer.recurrence.value_size);
     else if (recurring && block_scans(recurring))

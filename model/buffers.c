@@ -98,6 +98,11 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         most(&weights, rows_of_experts);
         most(&apart, x->apart ? here : 0);
         most(&z_size, b->output_gate.weight.data ? here * (size_t)block_mixed_width(d, b) : 0);
+        const size_t shifting = (size_t)channel_width(b);
+        most(&inner_size, here * shifting);
+        if (shifting || block_mixes_time(b))
+            most(&mixed, span * hidden);
+        most(&z_size, shifting ? here * hidden : 0);
         if (!block_recurs(b))
             continue;
         const struct recurrence_view *r = &b->mixer.recurrence;
@@ -106,12 +111,14 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
                      border = slices ? (size_t)r->reach - 1 : 0;
         most(&kv_size, rows_read * width_read);
         most(&z_size, (size_t)s->queries[l] * width_made);
-        most(&recurring, rows_read * width_read);
+        most(&recurring, block_mixes_time(b) ? 0 : rows_read * width_read);
         most(&mixed, here * width_made);
         most(&mixed, (border + span) * width_read);
         most(&borders, slices * border * width_read);
-        most(&gates, rows_read * (size_t)block_steps_width(b));
-        most(&steps, block_scans(b) ? 0 : span * 2 * (size_t)r->heads);
+        most(&gates, block_mixes_time(b) ? 0 : rows_read * (size_t)block_steps_width(b));
+        most(&steps, block_scans(b)        ? 0
+                     : block_mixes_time(b) ? rows_read * width_read
+                                           : span * 2 * (size_t)r->heads);
         most(&decays, r->by_channel ? span * (size_t)(r->heads * r->key_size) : 0);
         most(&low, span * r->decay_down.weight.rows);
         most(&low, here * r->gate_down.weight.rows);
@@ -232,6 +239,14 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
     return sizeof all / sizeof *all;
 }
 
+/* Numbers of a row of steps that a recurrence keeps. */
+static int stepped_width(const struct block *b)
+{
+    const struct recurrence_view *r = &b->mixer.recurrence;
+    return block_mixes_time(b) ? r->value_size
+                               : r->heads * (r->write > 0 && !r->by_channel ? 2 : 1);
+}
+
 /* The same for those that exist in each layer, for layer l. After the last one there is one more,
  * which has only an input. */
 static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
@@ -260,9 +275,11 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
                  mixing = recurs ? queries : 0, made = (size_t)block_gate_width(b),
                  o_norms = recurs && r->norm.present ? queries : 0,
                  recurred = recurs ? (size_t)s->queries[l] : 0,
-                 states = block_scans(b) ? reverse ? scan_states((int)inputs) : 0
-                          : recurred > 1 ? (size_t)r->heads * recurrence_states((int)inputs)
-                                         : 0;
+                 states = block_mixes_time(b) ? reverse ? recurred : 0
+                          : block_scans(b)    ? reverse ? scan_states((int)inputs) : 0
+                          : recurred > 1      ? (size_t)r->heads * recurrence_states((int)inputs)
+                                              : 0,
+                 shifting = (size_t)channel_width(b), stepped = (size_t)stepped_width(b);
     /* latents make these again */
     const int source = block && shape_is_source(d, l);
     const enum sharing of_q = latent_has_query(d) ? ALL : KEPT, of_kv = latent_has(d) ? ALL
@@ -289,11 +306,10 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(recurred), ROLE_ACTIVATION, mixing, made, ALL}, /* only forward reads it */
         {LAYER(recurrence_z), ROLE_ACTIVATION, mixing, made, KEPT},
         {LAYER(raw_recurred), ROLE_ACTIVATION, recurred, made, KEPT},
-        {LAYER(steps), ROLE_RESIDUAL, block_scans(b) ? 0 : stepping,
-         (size_t)(r->heads * (r->write > 0 && !r->by_channel ? 2 : 1)), KEPT},
+        {LAYER(steps), ROLE_RESIDUAL, block_scans(b) ? 0 : stepping, stepped, KEPT},
         {LAYER(decays), ROLE_RESIDUAL, r->by_channel ? stepping : 0,
          (size_t)(r->heads * r->key_size), KEPT},
-        {LAYER(z), ROLE_ACTIVATION, gated, o_width, KEPT},
+        {LAYER(z), ROLE_ACTIVATION, shifting ? queries : gated, o_width, KEPT},
         {LAYER(raw_o), ROLE_ACTIVATION, gated, o_width, KEPT},
         {LAYER(o_statistics), ROLE_STATISTIC, o_norms, 2 * (size_t)r->groups, KEPT},
         {LAYER(states), ROLE_STATISTIC, states, (size_t)r->key_size * (size_t)r->value_size, KEPT},
@@ -305,7 +321,7 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(mid), ROLE_RESIDUAL, b->residual == RESIDUAL_PARALLEL || !mixed ? 0 : fed, hidden,
          KEPT},
         {LAYER(statistics_2), ROLE_STATISTIC, fed, 2, KEPT},
-        {LAYER(up), ROLE_ACTIVATION, mlp ? queries : 0, mlp, KEPT},
+        {LAYER(up), ROLE_ACTIVATION, mlp || shifting ? queries : 0, mlp + shifting, KEPT},
         {LAYER(gate), ROLE_ACTIVATION, b->gate.weight.data ? queries : 0, mlp, KEPT},
         {LAYER(raw_q), ROLE_ACTIVATION, heads_normed ? queries : 0, q_width, KEPT},
         {LAYER(raw_kv), ROLE_ACTIVATION, heads_normed ? own_keys : 0, kv_width, KEPT},

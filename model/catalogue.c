@@ -100,7 +100,6 @@ static const struct refusal refusals[] = {
     {"roberta-prelayernorm", ENCODER},
     {"roc_bert", ENCODER},
     {"roformer", ENCODER},
-    {"rwkv", RECURRENT},
     {"step3p5", ATTENTION_GATED},
     {"t5", BESIDE},
     {"trocr", BESIDE},

@@ -18,7 +18,7 @@
 static const struct family *const families[] = {&family_reach,   &family_bloom,  &family_mpt,
                                                 &family_opt,     &family_falcon, &family_megatron,
                                                 &family_fairseq, &family_litgpt, &family_zamba,
-                                                &family_zamba2};
+                                                &family_zamba2,  &family_rwkv};
 static const struct family *const tables[] = {
     families_llama_like,  families_mixtures,      families_gemma4,  families_latents,
     families_gpt_like,    families_beside_images, families_llama4,  families_convolutions,
@@ -147,8 +147,9 @@ static void note_quantised(struct decoder *d)
 /* The configuration's number of positions, whatever its encoding. Marks no key as read. */
 static void find_declared(struct decoder *d)
 {
-    static const char *const keys[] = {"max_position_embeddings", "n_positions", "max_seq_len",
-                                       "seq_length", "model_max_length"};
+    static const char *const keys[] = {
+        "max_position_embeddings", "n_positions",   "max_seq_len", "seq_length",
+        "model_max_length",        "context_length"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys && !d->declared_length; i++) {
         const json_t *value = json_object_get(config_root(d->config), keys[i]);
         if (json_is_number(value) && json_number_value(value) >= 1 &&

@@ -110,7 +110,12 @@ struct side_input {
 };
 
 /* What a block does between n1 and `output`: the ways in which its rows depend on earlier ones. */
-enum mixing { MIXING_ATTENTION = 1, MIXING_CONVOLUTION = 2, MIXING_RECURRENCE = 4 };
+enum mixing {
+    MIXING_ATTENTION = 1,
+    MIXING_CONVOLUTION = 2,
+    MIXING_RECURRENCE = 4,
+    MIXING_CHANNELS = 8
+};
 
 /* A gated short convolution (Liquid AI 2025, "LFM2") of y = n1(x): c * convolution(b * v), with b,
  * c and v, in this order, of `in` y (kernels/ops.h, convolve). */
@@ -136,16 +141,44 @@ struct scan_view {
     struct linear unit[2]; /* [channels, channels] of r, and of i; weight.data NULL: selective */
 };
 
+/* Matrices that read shifted rows (Peng et al. 2023, "RWKV-4", token shift): of y = n1(x) in a row
+ * and in the row before it mu y_t + (1 - mu) y_(t-1), by mu of each channel: a convolution of reach
+ * 2 whose taps are 1 - mu and mu. */
+enum { SHIFT_REACH = 2 };
+struct shifted_linear {
+    struct linear of;
+    view taps; /* [hidden SHIFT_REACH] */
+};
+
+/* Channel mixing (the same), without `output`: sigma(receptance y) * (value (relu(key y)^2)), where
+ * both matrices read shifted rows. */
+struct channel_view {
+    struct shifted_linear key, receptance; /* [inner, hidden], [hidden, hidden] */
+    struct linear value; /* [hidden, inner] */
+};
+
+/* Time mixing (the same): a recurrence whose state is a mean by channel (kernels/ops.h, wkv) of
+ * values, by keys, both of shifted rows; and `gate` reads a shifted row. */
+struct wkv_view {
+    int present; /* 0: the recurrence is none of these */
+    struct shifted_linear key, value; /* [channels, hidden] */
+    view gate_taps; /* [hidden SHIFT_REACH] */
+    view first; /* [channels] */
+};
+
 /* A recurrence (kernels/ops.h, recur) of y = n1(x): queries, keys and values, in this order, are
  * activation(convolution(in y)); its gates are of `steps` y, by channel also of a = decay y, z =
  * gate y gates its output, and out projects it. What `decay` and `gate` read is y, or decay_down y
  * and gate_down y, of few numbers. If its decays are `fixed` (Qin et al. 2024, "lightning
  * attention"), log decays are -rate, and steps 1: gates of a = 0 with low and high 1, and `steps`
  * is absent. A scan instead has one head, values alone, of a channel each, key_size states for
- * each, no `steps`, and its rates for each state, [key_size, value_size]. */
+ * each, no `steps`, and its rates for each state, [key_size, value_size]. Time mixing has one head,
+ * no queries and keys here (key_heads 0), values of a channel each, whose rates are fixed, and no
+ * `in`. */
 struct recurrence_view {
     int heads, key_heads, key_size, value_size;
     struct scan_view scan;
+    struct wkv_view wkv;
     int delta; /* 1: the delta rule */
     int fixed; /* 1: so are its decays */
     int by_channel; /* 1: log decays by channel of the key */
@@ -159,8 +192,8 @@ struct recurrence_view {
     struct linear decay_down, gate_down; /* [fewer, hidden]; weight.data NULL: none */
     struct norm_view key_norm; /* [key_size], of each query and key; or none */
     struct linear steps[2]; /* [heads, hidden] of a, and of b if gates have it; by channel of b */
-    view rate, step_bias, skip; /* [heads], of a scan [value_size], by channel step_bias is [heads
-                                   key_size]; the last two may be absent */
+    view rate, step_bias, skip; /* [heads], of a scan and of time mixing [value_size], by channel
+                                   step_bias is [heads key_size]; the last two may be absent */
     double low, high, write, floor; /* struct gating */
     enum gated_norm gated;
     struct norm_view norm; /* of `groups` slices of a row, each with weights of its own or, if they
@@ -174,6 +207,7 @@ struct mixer {
                       without n1, p1, laurel */
     struct convolution_view convolution;
     struct recurrence_view recurrence;
+    struct channel_view channels;
 };
 
 /* What is added to a matrix: up [down_0; down_1] ("LoRA", Hu et al. 2021). */
@@ -376,8 +410,8 @@ long decoder_cone(const struct decoder *d, long n);
 /* Radians per position of pair i in a segment of n inputs. */
 double rotary_frequency(const struct rotary *r, int i, double n);
 /* 1 if the block mixes its rows; if it attends; has a convolution; a recurrence; one that is a
- * scan; a linear recurrent unit; a recurrence with fixed decays; makes a detour; has an MLP or
- * experts. */
+ * scan; a linear recurrent unit; time mixing; a recurrence with fixed decays; if it mixes channels
+ * of shifted rows; makes a detour; has an MLP or experts. */
 static inline int block_mixes(const struct block *b)
 {
     return b->mixer.ways != 0;
@@ -402,6 +436,14 @@ static inline int block_is_lru(const struct block *b)
 {
     return b->mixer.recurrence.scan.unit[0].weight.data != NULL;
 }
+static inline int block_mixes_time(const struct block *b)
+{
+    return b->mixer.recurrence.wkv.present;
+}
+static inline int block_mixes_channels(const struct block *b)
+{
+    return (b->mixer.ways & MIXING_CHANNELS) != 0;
+}
 static inline int block_decays_fixed(const struct block *b)
 {
     return block_recurs(b) && b->mixer.recurrence.fixed;
@@ -417,10 +459,11 @@ static inline int block_has_mlp(const struct block *b)
 /* Inputs of a block, the nearest ones and its own, that a row of its output depends on; 0: all. */
 static inline int block_window(const struct block *b)
 {
-    return block_recurs(b)      ? 0
-           : block_attends(b)   ? b->score.window
-           : block_convolves(b) ? b->mixer.convolution.reach
-                                : 1;
+    return block_recurs(b)           ? 0
+           : block_attends(b)        ? b->score.window
+           : block_convolves(b)      ? b->mixer.convolution.reach
+           : block_mixes_channels(b) ? SHIFT_REACH
+                                     : 1;
 }
 /* Its layers without attention, as "layers 1-2, 4", or "layer 2"; "": none. */
 enum { DECODER_LAYERS_TEXT = 160 };
@@ -488,7 +531,7 @@ static inline int block_decays(const struct block *b)
 static inline int block_steps_width(const struct block *b)
 {
     const struct recurrence_view *r = &b->mixer.recurrence;
-    return block_scans(b) ? r->value_size : r->heads * (block_decays(b) + 1);
+    return block_scans(b) || block_mixes_time(b) ? r->value_size : r->heads * (block_decays(b) + 1);
 }
 static inline int block_factors_width(const struct block *b)
 {
@@ -509,7 +552,9 @@ static inline int block_kept_width(const struct decoder *d, const struct block *
 }
 static inline int block_mixed_width(const struct decoder *d, const struct block *b)
 {
-    return block_convolves(b) ? d->hidden : block_attends(b) ? block_o_width(d, b) : 0;
+    return block_convolves(b) || block_mixes_channels(b) ? d->hidden
+           : block_attends(b)                            ? block_o_width(d, b)
+                                                         : 0;
 }
 /* The slices of a row of keys and values that key_norm normalises by themselves. */
 static inline int block_key_norms(const struct decoder *d, const struct block *b)

@@ -34,6 +34,12 @@ struct expert_weights {
 };
 
 /* A block's parameters in the kernel set's form. Keys and values are one matrix. */
+/* Of shifted rows. */
+struct shifted_weights {
+    struct linear_weights of;
+    struct weight *taps;
+};
+
 struct block_weights {
     struct norm_weights attention_norm, mlp_norm, attention_post_norm, mlp_post_norm, query_norm,
         key_norm, latent_norm, latent_query_norm, side_norm, expert_input_norm, router_norm,
@@ -46,6 +52,9 @@ struct block_weights {
     struct linear_weights scan_low, scan_steps, scan_factors, scan_unit;
     struct linear_weights recurrence_decay, recurrence_decay_down, recurrence_gate_down;
     struct weight *recurrence_taps, *recurrence_taps_bias, *rate, *step_bias, *skip;
+    struct shifted_weights wkv_key, wkv_value, channel_key, channel_receptance;
+    struct linear_weights channel_value;
+    struct weight *wkv_gate_taps, *wkv_first;
     struct norm_weights recurrence_norm, recurrence_key_norm, scan_step_norm, scan_factor_norm;
     struct linear_weights latent_down, latent_up, latent_shared, latent_query_down;
     struct linear_weights side_gate, side_project, side_out;
@@ -113,8 +122,10 @@ struct layer {
     int kv_rows; /* of it in a segment */
     struct buffer *d_kv; /* as kv, if others read it: their gradients of it */
     struct buffer *lse; /* [B, H, queries] */
-    struct buffer *o; /* [B queries, H vd], or of a convolution [B queries, d] */
-    struct buffer *z, *raw_o; /* with an output gate: z, and the output before z gates it */
+    struct buffer *o; /* [B queries, H vd], or of a convolution, and of channel mixing before z
+                         gates it [B queries, d] */
+    struct buffer *z, *raw_o; /* with an output gate: z, and the output before z gates it; of
+                                 channel mixing z */
     /* of a recurrence with H heads: what it reads, before its activation [B keys, its width]; its
      * output, z, and the output before z gates it [B queries, H dv]; a, and b, of its gates; the
      * statistics of the output's norm; states as `recur` keeps them, unless it reads one row */
@@ -122,7 +133,9 @@ struct layer {
     struct buffer *steps; /* [B keys, H], or with b [B keys, 2 H] */
     struct buffer *decays; /* by channel: a [B keys, H dk]; b is in `steps` */
     struct buffer *o_statistics; /* [B queries, groups, 2] */
-    struct buffer *states;
+    struct buffer
+        *states; /* of time mixing the logarithms of its denominators [B queries, channels],
+                    its keys in `steps` [B keys, channels], its values in `convolved` */
     /* with latents, which make q (if by a latent) and kv again in reverse: before their norms, and
      * the norms' statistics; the shared part of keys before rotation */
     struct buffer *latent, *latent_statistics; /* [B keys, rank], [B keys, 2] */
@@ -131,7 +144,7 @@ struct layer {
     struct buffer
         *mid; /* [B queries, d] residual after the mixer, if there is one (not parallel) */
     struct buffer *statistics_2; /* [B queries, 2] */
-    struct buffer *up, *gate; /* [B queries, m] before the activation */
+    struct buffer *up, *gate; /* [B queries, m] before the activation; `up` of channel mixing too */
     /* with norms of heads: q and kv before them (q after rotation if its norm follows it), and
      * their statistics */
     struct buffer *raw_q, *raw_kv;
@@ -504,6 +517,20 @@ void scan_recur_reverse(struct engine *g, int l, const struct buffer *d_o, int b
 /* After scan_operands: g->d_gates, g->d_factors -> their parts of g->dkv; of linear recurrent units
  * all of it. */
 void scan_operands_reverse(struct engine *g, int l, int batch, int before);
+/* -- rwkv.c: the same where it is time mixing, which has no operands to be made again -- */
+/* From g->y [B keys, d]: keys and values; s->raw_recurred; z. Overwrites g->mixed. */
+void time_project(struct engine *g, int l, int batch);
+void time_recur(struct engine *g, int l, int batch);
+void time_gate(struct engine *g, int l, int batch);
+/* Gradient d_o of s->raw_recurred -> g->d_steps, g->dkv of keys and values; these and g->dz ->
+ * g->y. Overwrites g->mixed and g->t. */
+void time_recur_reverse(struct engine *g, int l, const struct buffer *d_o, int batch);
+void time_project_reverse(struct engine *g, int l, int batch);
+/* Channel mixing: numbers of a row of its key; 0: the block has none. From g->y [B keys, d] its
+ * output in g->t [B queries, d]; dy, the gradient of that, -> that of g->y. Overwrites g->mixed. */
+int channel_width(const struct block *b);
+void channels_forward(struct engine *g, int l, int batch);
+void channels_reverse(struct engine *g, int l, const struct buffer *dy, int batch);
 /* -- recurrence.c -- */
 /* A recurrence of y_last [B queries, d] and g->y [B keys, d]: s->recurred. */
 void recurrence_forward(struct engine *g, int l, const struct buffer *y_last, int batch);

@@ -26,7 +26,7 @@ struct family {
 };
 
 extern const struct family family_reach, family_bloom, family_mpt, family_opt, family_falcon,
-    family_megatron, family_fairseq, family_litgpt, family_zamba, family_zamba2;
+    family_megatron, family_fairseq, family_litgpt, family_zamba, family_zamba2, family_rwkv;
 extern const struct family families_llama_like[], families_mixtures[], families_latents[],
     families_gpt_like[], families_beside_images[], families_llama4[], families_gemma4[],
     families_convolutions[], families_recurrences[], families_scans[], families_gemma3n[],

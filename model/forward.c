@@ -147,6 +147,8 @@ static void forward_mixer(struct engine *g, int l, const struct buffer *y_last, 
         forward_attention(g, l, y_last, batch);
     if (block_recurs(b))
         recurrence_forward(g, l, y_last, batch);
+    if (block_mixes_channels(b))
+        channels_forward(g, l, batch);
 }
 
 /* to[B queries, d] (+)= the output of the mixer; `from` if it is not NULL: to = that, and it. */
@@ -162,6 +164,13 @@ static void mixer_output(struct engine *g, int l, struct buffer *to, struct buff
         const struct buffer *o;
         const struct linear_weights *weights;
     } parts[] = {{s->o, &w->output}, {s->recurred, &w->recurrence_out}};
+    if (block_mixes_channels(b)) { /* in g->t */
+        if (from || !accumulate)
+            k->copy(k, to, from ? from : g->t, rows, g->d->hidden);
+        if (from || accumulate)
+            k->add(k, to, g->t, rows, g->d->hidden);
+        return;
+    }
     for (int i = block_attends(b) || block_convolves(b) ? 0 : 1; i < 1 + block_recurs(b); i++) {
         if (from)
             k->linear_add(k, to, from, parts[i].o, parts[i].weights->weight, parts[i].weights->bias,

@@ -45,6 +45,15 @@ static double channel_rates(const struct recurrence_view *r, size_t c)
     return sum;
 }
 
+/* The mean rate of the channels of time mixing, which counts as one head. */
+static double mean_rate(const struct recurrence_view *r)
+{
+    double sum = 0;
+    for (size_t c = 0; c < (size_t)r->value_size; c++)
+        sum += element_read(r->rate.data, r->rate.type, c * r->rate.row_stride);
+    return sum / r->value_size;
+}
+
 /* Adds minus the log decays of `count` rows to those of the layer's heads, by channel their means
  * over the channels; of a scan, which counts as one head, their means over all its states. */
 static void add_decays(double *to, const double *rows, const struct block *b, size_t count)
@@ -78,6 +87,10 @@ static void take_decays(struct engine *g, double *decay, double *rows, int l, in
            width = (size_t)block_steps_width(b);
     for (size_t s = 0; s < (size_t)count; s++) {
         double *to = decay + (s * layers + (size_t)l) * most; /* [heads] */
+        if (block_mixes_time(b)) {
+            *to = mean_rate(&b->mixer.recurrence);
+            continue;
+        }
         for (size_t first = 0; first < n; first += DECAY_ROWS) {
             size_t now = n - first < DECAY_ROWS ? n - first : DECAY_ROWS;
             g->k->read(g->k, rows, g->gates, (s * n + first) * width, now * width);

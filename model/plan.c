@@ -45,7 +45,7 @@ static double recurrence_bytes(const struct choice *c, int l)
                         .size = v->scan.size,
                         .groups = v->scan.groups,
                         .selective = !block_is_lru(b)};
-    if (!block_recurs(b))
+    if (!block_recurs(b) || block_mixes_time(b))
         return 0;
     if (block_scans(b))
         return (double)c->k->scan_bytes(c->k, &scan, s->batch, s->keys[l]);

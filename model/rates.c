@@ -291,6 +291,61 @@ static double scan_rate(struct kernels *k, const struct recurrence_view *v, int 
     return rate;
 }
 
+/* The same of time mixing, of as many channels as it has. */
+struct wkv_trial {
+    struct kernels *k;
+    struct wkv wkv;
+    struct buffer *keys, *values, *log_sum, *o, *d_keys, *d_values;
+    int rows;
+};
+
+static void wkv_step(void *of)
+{
+    struct wkv_trial *t = of;
+    struct kernels *k = t->k;
+    k->wkv(k, t->o, t->log_sum, t->keys, t->values, &t->wkv, 1, t->rows, t->rows);
+    k->wkv_reverse(k, t->d_keys, t->d_values, t->o, t->o, t->log_sum, t->keys, t->values, &t->wkv,
+                   1, t->rows, t->rows);
+}
+
+static double wkv_rate(struct kernels *k, const struct recurrence_view *v, int positions,
+                       struct error *e)
+{
+    struct wkv_trial t = {.k = k,
+                          .wkv = {.channels = v->value_size},
+                          .rows = positions < RECURRENCE_ROWS ? positions : RECURRENCE_ROWS};
+    size_t count = (size_t)t.rows * (size_t)v->value_size;
+    double *values = malloc(count * sizeof *values), rate = 0;
+    struct weight *rates = NULL, *first = NULL;
+    if (!values) {
+        fail_memory(e, (double)count * sizeof *values, "the measurement of the rate");
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++)
+        values[i] = 0.01 * (double)(i % 7);
+    if ((t.values = filled(k, values, count, e)) &&
+        (t.keys = k->create(k, ROLE_RESIDUAL, count, e)) &&
+        (t.log_sum = k->create(k, ROLE_STATISTIC, count, e)) &&
+        (t.o = k->create(k, ROLE_ACTIVATION, count, e)) &&
+        (t.d_keys = k->create(k, ROLE_RESIDUAL, count, e)) &&
+        (t.d_values = k->create(k, ROLE_ACTIVATION, count, e)) &&
+        (rates = k->weight_load(k, WEIGHT_VECTOR, &v->rate, 1, e)) &&
+        (first = k->weight_load(k, WEIGHT_VECTOR, &v->wkv.first, 1, e))) {
+        t.wkv.rate = rates, t.wkv.first = first;
+        k->write(k, t.keys, 0, values, count);
+        rate = best_rate(k, wkv_step, &t, work_recurrence(v, t.rows, 1), e);
+    }
+    struct buffer *const buffers[] = {t.keys, t.values, t.log_sum, t.o, t.d_keys, t.d_values};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
+        k->destroy(k, buffers[i]);
+    if (rates)
+        k->weight_free(k, rates);
+    if (first)
+        k->weight_free(k, first);
+    free(values);
+    return rate;
+}
+
 int engine_rates(struct engine_rates *out, struct kernels *k, const struct decoder *d,
                  int positions, struct error *e)
 {
@@ -306,7 +361,8 @@ int engine_rates(struct engine_rates *out, struct kernels *k, const struct decod
     if (out->products > 0 && attend)
         out->attention = attention_rate(k, d, positions, e);
     if (out->products > 0 && out->attention > 0 && recurrence)
-        out->recurrence = recurrence->scan.size ? scan_rate(k, recurrence, positions, e)
-                                                : recurrence_rate(k, recurrence, positions, e);
+        out->recurrence = recurrence->wkv.present ? wkv_rate(k, recurrence, positions, e)
+                          : recurrence->scan.size ? scan_rate(k, recurrence, positions, e)
+                                                  : recurrence_rate(k, recurrence, positions, e);
     return out->products > 0 && out->attention > 0 && out->recurrence > 0 ? 0 : -1;
 }

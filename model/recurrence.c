@@ -53,6 +53,10 @@ static void linear_by_few(struct engine *g, struct buffer *y, const struct buffe
 
 void recurrence_project(struct engine *g, int l, int batch, int before)
 {
+    if (block_mixes_time(&g->d->blocks[l])) {
+        time_project(g, l, batch);
+        return;
+    }
     struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
     const struct layer *s = &g->layers[l];
@@ -87,6 +91,8 @@ void recurrence_operands(struct engine *g, int l, int batch, int before)
     struct gating gating = gating_of(g, l);
     struct rows rows = {batch, g->shape.keys[l]};
     int width = block_recurrence_width(b);
+    if (block_mixes_time(b))
+        return;
     if (block_scans(b)) {
         scan_operands(g, l, batch, before);
         return;
@@ -130,7 +136,9 @@ static void gate_output(struct engine *g, int l, struct rows rows)
 void recurrence_recur(struct engine *g, int l, int batch)
 {
     struct recurrence recurrence = recurrence_of(g, l);
-    if (block_scans(&g->d->blocks[l]))
+    if (block_mixes_time(&g->d->blocks[l]))
+        time_recur(g, l, batch);
+    else if (block_scans(&g->d->blocks[l]))
         scan_recur(g, l, batch);
     else
         g->k->recur(g->k, g->layers[l].raw_recurred, states_of(g, l), g->qkv, g->gates, &recurrence,
@@ -141,8 +149,11 @@ void recurrence_gate(struct engine *g, int l, const struct buffer *y_last, int b
 {
     const struct block_weights *w = &g->blocks[l];
     struct rows rows = {batch, g->shape.queries[l]};
-    linear_by_few(g, g->layers[l].recurrence_z, y_last, &w->recurrence_gate_down,
-                  &w->recurrence_gate, rows);
+    if (block_mixes_time(&g->d->blocks[l]))
+        time_gate(g, l, batch);
+    else
+        linear_by_few(g, g->layers[l].recurrence_z, y_last, &w->recurrence_gate_down,
+                      &w->recurrence_gate, rows);
     gate_output(g, l, rows);
 }
 
@@ -183,7 +194,9 @@ void recurrence_gate_reverse(struct engine *g, int l, int batch)
 void recurrence_recur_reverse(struct engine *g, int l, const struct buffer *d_o, int batch)
 {
     struct recurrence recurrence = recurrence_of(g, l);
-    if (block_scans(&g->d->blocks[l]))
+    if (block_mixes_time(&g->d->blocks[l]))
+        time_recur_reverse(g, l, d_o, batch);
+    else if (block_scans(&g->d->blocks[l]))
         scan_recur_reverse(g, l, d_o, batch);
     else
         g->k->recur_reverse(g->k, g->dkv, g->d_gates, d_o, states_of(g, l), g->qkv, g->gates,
@@ -202,6 +215,10 @@ void recurrence_project_reverse(struct engine *g, int l, int batch, int before, 
     struct gating gating = gating_of(g, l);
     int keys = g->shape.keys[l], width = block_recurrence_width(b);
     struct rows rows = {batch, keys};
+    if (block_mixes_time(b)) {
+        time_project_reverse(g, l, batch);
+        return;
+    }
     if (block_scans(b))
         scan_operands_reverse(g, l, batch, before);
     if (w->recurrence_key_norm.present)

@@ -277,6 +277,10 @@ static void reverse_mixer(struct engine *g, int l, const struct buffer *dy, int 
     const struct block_weights *w = &g->blocks[l];
     struct rows rows = {batch, g->shape.queries[l]};
     int first = block_attends(b) || block_convolves(b);
+    if (block_mixes_channels(b)) {
+        channels_reverse(g, l, dy, batch);
+        return;
+    }
     if (first)
         k->linear_reverse(k, g->t, as_operand(g, dy), w->output.weight, rows, 0);
     if (block_convolves(b))
@@ -289,7 +293,8 @@ static void reverse_mixer(struct engine *g, int l, const struct buffer *dy, int 
         return;
     reverse_recurrence_out(g, l, dy, batch);
     recurrence_reverse(g, l, batch, first);
-    reverse_output_gate(g, l, w->recurrence_gate.weight, w->recurrence_gate_down.weight, batch);
+    if (!block_mixes_time(b))
+        reverse_output_gate(g, l, w->recurrence_gate.weight, w->recurrence_gate_down.weight, batch);
 }
 
 struct buffer *reverse_rest(struct engine *g, int l, struct buffer *dx, struct buffer *dy,

@@ -8,8 +8,8 @@
 static int sliced(const struct shape *s, int l)
 {
     const struct block *b = &s->d->blocks[l];
-    return s->slices && block_recurs(b) && !block_attends(b) && !block_convolves(b) &&
-           b->residual == RESIDUAL_SEQUENTIAL && !b->residual_from_norm &&
+    return s->slices && block_recurs(b) && !block_mixes_time(b) && !block_attends(b) &&
+           !block_convolves(b) && b->residual == RESIDUAL_SEQUENTIAL && !b->residual_from_norm &&
            !b->experts.routing.experts && !b->laurel.down.weight.data && !b->gate_cut.present &&
            !b->side.gate.weight.data && b->factor == 0 && !s->d->streams.count &&
            (s->queries[l] == s->keys[l] || s->queries[l] < SLICE_ROWS); /* fewer than a slice has */

@@ -35,7 +35,9 @@ static double key_elements(const struct decoder *d, const struct block *b)
 {
     double rank = (double)latent_rank(b), recurring = 0;
     const struct recurrence_view *r = &b->mixer.recurrence;
-    if (block_scans(b))
+    if (block_mixes_time(b))
+        recurring = elements_of(&r->wkv.key.of) + elements_of(&r->wkv.value.of);
+    else if (block_scans(b))
         recurring = (double)block_recurrence_width(b) *
                         (d->hidden + (block_factors_width(b) + 2.0 * (double)block_low_width(b)) /
                                          r->scan.groups) +
@@ -73,7 +75,8 @@ static double query_elements(const struct decoder *d, const struct block *b)
 {
     double rank = (double)latent_query_rank(b);
     double gate = elements_of(&b->mixer.recurrence.gate) +
-                  elements_of(&b->mixer.recurrence.gate_down);
+                  elements_of(&b->mixer.recurrence.gate_down) +
+                  elements_of(&b->mixer.channels.key.of) + elements_of(&b->mixer.channels.value);
     if (!block_attends(b))
         return gate;
     gate += b->output_gate.weight.data ? (double)d->hidden * block_mixed_width(d, b) : 0;

@@ -213,8 +213,8 @@ static void test_refused(void **state)
         {"{\"model_type\": \"llava\"}", "model_type 'llava' without a text_config"},
         {"{\"model_type\": \"llava\", \"text_config\": 1}", "without a text_config"},
         {"{\"model_type\": \"qwen3_omni_moe\", \"text_config\": {}}", "without a text_config"},
-        {"{\"model_type\": \"llava\", \"text_config\": {\"model_type\": \"rwkv\"}}",
-         "model_type 'rwkv', of the language model in a 'llava', is not supported: its layers "
+        {"{\"model_type\": \"llava\", \"text_config\": {\"model_type\": \"xlstm\"}}",
+         "model_type 'xlstm', of the language model in a 'llava', is not supported: its layers "
          "are recurrent"},
         {"{\"model_type\": \"qwen4_exp\", \"text_config\": {\"hidden_size\": 8}}",
          "model_type 'qwen4_exp_text', of the language model in a 'qwen4_exp', is not supported: "

@@ -237,6 +237,7 @@ static void test_work_of_recurrences(void **state)
         double products, state;
         int layers, attends;
     } cases[] = {{"tests/goldens/mamba2", 11, 4 * 5 * 6, 2, 0},
+                 {"tests/goldens/rwkv", 11, 10, 3, 0},
                  {"tests/goldens/qwen3-next", 17, 4 * 6 * 5, 2, 1}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -23,8 +23,8 @@
 static void test_refused(void **state)
 {
     static const struct refusal rows[] = {
-        {"qwen2", "model_type", "\"rwkv\"",
-         "model_type 'rwkv' is not supported: its layers are recurrent|reach families|our own "
+        {"qwen2", "model_type", "\"xlstm\"",
+         "model_type 'xlstm' is not supported: its layers are recurrent|reach families|our own "
          "layout"},
         {"qwen2", "model_type", "\"xlstm\"",
          "model_type 'xlstm' is not supported: its layers are recurrent"},
@@ -155,8 +155,8 @@ static void test_refused(void **state)
         {"gemma3-text-pattern", "rope_scaling", "{\"type\": \"linear\", \"factor\": 2}",
          "rope_scaling does not say its rope_type"},
         {"gemma3", "text_config", "null", "model_type 'gemma3' without a text_config"},
-        {"gemma3", "text_config.model_type", "\"rwkv\"",
-         "model_type 'rwkv', of the language model in a 'gemma3', is not supported"},
+        {"gemma3", "text_config.model_type", "\"xlstm\"",
+         "model_type 'xlstm', of the language model in a 'gemma3', is not supported"},
         {"smollm3", "no_rope_layers", "[1]",
          "no_rope_layers is not a list of 1 or 0 for each of 2 layers"},
         {"smollm3", "no_rope_layers", "[1, 2]", "no_rope_layers, entry 2 is neither 1 nor 0"},

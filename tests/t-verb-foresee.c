@@ -81,7 +81,7 @@ static void models_without_weights(void **state)
                                           "bloom-4-heads", "falcon-alibi",   "mixtral",
                                           "opt",           "phi3",           "qwen3-moe",
                                           "olmo2",         "own-t5-formula", "gemma4-text-experts",
-                                          "qwen3-5-moe",   "mamba2"},
+                                          "qwen3-5-moe",   "mamba2",         "rwkv"},
                              *const same[] = {"parameters", "vocabulary", "layers", "hidden",
                                               "heads",      "kv_heads",   "mlp",    "experts",
                                               "blocks",     "positions",  "cone",   "tied"};

@@ -21,7 +21,7 @@ char *mixers_text(const struct decoder *d)
                                                           : b->score.chunk ? 2
                                                                            : 0]
                                                 : "",
-                               block_convolves(b) ? "convolution" : "",
+                               block_convolves(b) || block_mixes_channels(b) ? "convolution" : "",
                                block_recurs(b) ? "recurrence" : ""};
         const char *between = l ? "," : "";
 

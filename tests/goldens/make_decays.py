@@ -66,6 +66,12 @@ def recorded(module):
             setattr(module, name, original)
 
 
+def fixed_decays(model, folder):
+    """The same of time mixing, whose layers are two in reach: what each channel's exponents fall by from row to row, whatever the text is."""
+    segments = len(np.load(os.path.join(folder, "tokens.npy")))
+    return [(segment + 1, 2 * i + 1, 1, -block.attention.time_decay.exp().mean().item()) for segment in range(segments) for i, block in enumerate(model.base_model.blocks)]
+
+
 def decays(case):
     """[(segment, layer, head, mean log decay)], all from 1."""
     folder, rows = os.path.join(HERE, case), []
@@ -74,6 +80,8 @@ def decays(case):
         with Widen():
             model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float64, attn_implementation="eager", experts_implementation="eager",
                                                                       key_mapping={r"^backbone\.embedding\.": "backbone.embeddings."}).eval()     # older files
+        if model.config.model_type == "rwkv":
+            return fixed_decays(model, folder)
         layers, at = [], 0
         for block in model.base_model.layers:
             at += 1 + (hasattr(block, "shared_transformer") or hasattr(block, "shared_transf"))      # a layer of its own in reach

@@ -154,6 +154,12 @@ def random_weight(name, shape, config, rng):
         value = 1.5 * value - 4
     elif name.endswith("slope_rate"):
         value = np.exp(value - 2)
+    elif name.endswith("time_decay"):
+        value = value - 1.5
+    elif name.endswith("time_first"):
+        pass
+    elif "time_mix_" in name:
+        value = 0.5 + 0.4 * value
     elif name.endswith("bias"):
         value *= 0.2
     elif name.endswith(("act_fn.alpha_p", "act_fn.alpha_n")):

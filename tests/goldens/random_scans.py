@@ -1,4 +1,4 @@
-"""Random configurations of families whose layers are scans (random_configurations.py)."""
+"""Random configurations of families whose layers are scans or time mixing (random_configurations.py)."""
 
 from random_settings import grouped, put_rope
 
@@ -101,4 +101,15 @@ def draw_zamba(d, layers, length):
     d.put(config, "num_logits_to_keep", 0.2, 1, 0)
     d.put(config, "attention_hidden_size", 0.1, 2 * config["hidden_size"], None)
     d.put(config, "attention_head_dim", 0.1, 2 * config["hidden_size"] // heads, None)
+    return config
+
+
+def draw_rwkv(d, layers, length):
+    config = {"hidden_size": d.whole(4, 40), "num_hidden_layers": layers + 1}      # the library fails with one
+    d.put(config, "attention_hidden_size", 0.7, None, d.whole(1, 70))
+    d.put(config, "intermediate_size", 0.7, None, d.whole(1, 80))
+    d.put(config, "rescale_every", 0.8, 0, -1, 1, 2, 3, 6)
+    d.put(config, "layer_norm_epsilon", 0.7, d.epsilon())
+    d.put(config, d.pick("context_length", "max_position_embeddings"), 0.6, length, 1024, 8)
+    d.put(config, "tie_word_embeddings", 0.5, True, False)
     return config

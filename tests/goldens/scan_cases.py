@@ -1,4 +1,4 @@
-"""The cases of family_cases.py whose layers are scans, all or some."""
+"""The cases of family_cases.py whose layers are scans, all or some, or time mixing."""
 
 import json
 import os
@@ -17,6 +17,13 @@ def jamba(**changes):
     """A small Jamba, whose second layer attends."""
     return tokens(**{**dict(hidden_size=12, num_hidden_layers=3, num_attention_heads=2, num_key_value_heads=1, intermediate_size=7, rms_norm_eps=2e-3, attn_layer_period=3, attn_layer_offset=1,
                             expert_layer_period=2, expert_layer_offset=0, num_experts=4, num_experts_per_tok=2, mamba_d_state=3, mamba_d_conv=3, mamba_dt_rank=2), **changes})
+
+
+def rwkv(**changes):
+    """A small RWKV-4."""
+    config = tokens(**{**dict(hidden_size=8, num_hidden_layers=3, attention_hidden_size=10, intermediate_size=11, layer_norm_epsilon=2e-3, rescale_every=2), **changes})
+    del config["num_attention_heads"], config["max_position_embeddings"]
+    return config
 
 
 def older_names(folder):
@@ -80,4 +87,8 @@ SCAN_CASES = [
                "scans of two heads of 6 channels each, one transformer before two of them that reads the embeddings too; biases of projections; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("zamba-apart", "zamba", zamba("mamba", "hybrid", "hybrid", n_mamba_heads=3, num_key_value_heads=1, mamba_conv_bias=False, mamba_dt_rank="auto", hidden_act="silu", tie_word_embeddings=False),
                "not tied, so that each hybrid layer has a transformer of its own; grouped heads, older names of kinds; bf16 weights", length=LONG, segments=1, stored=BF16),
+    # the first of a family is what config_keys.py runs, with a cache, for which both widths must be one
+    FamilyCase("rwkv-plain", "rwkv", rwkv(num_hidden_layers=2, attention_hidden_size=None, intermediate_size=None, rescale_every=0, tie_word_embeddings=True),
+               "time mixing as wide as the model, a tied head; bf16 weights", length=LONG, segments=1, stored=BF16),
+    FamilyCase("rwkv", "rwkv", rwkv(), "time mixing of 10 channels and channel mixing, the residual stream halved after two of three layers; bf16 weights", length=LONG, stored=BF16),
 ]
