@@ -102,6 +102,11 @@ def wrong_at(models, number, inputs):
     return [m for m in counted(models, inputs) if RULES[number].says(m) not in (None, m.holds)]
 
 
+def undecided_by(models, inputs):
+    """Those whose interval of ERF(0.5) holds the threshold of the second rule."""
+    return [m for m in counted(models, inputs) if m.erf(0.5).lo <= RULES[1].most * m.trained < m.erf(0.5).hi]
+
+
 def right_with(models, number, most):
     """How many of the counted models a rule would be right for with another threshold."""
     return sum((RULES[number].score(m) <= most) == m.holds for m in counted(models))
@@ -121,17 +126,22 @@ def within(models, name, inputs):
     return f"{100 * at(models[name], inputs).share(models[name].trained):.0f}"
 
 
-def words_of(fields):
-    """Fields by number of inputs, in words."""
-    *first, last = map(str, fields.values())
-    *where, end = map(str, fields)
+def halves(models, name):
+    """ERF(0.5) by number of inputs, as far as measured."""
+    found = {INPUTS: models[name].erf(0.5), **{n: At(models[name], r).erf(0.5) for (model, n), r in rows_at().items() if model == name}}
+    return dict(sorted(found.items()))
+
+
+def halves_said(models, name):
+    """The same in words."""
+    found = halves(models, name)
+    *first, last = map(str, found.values())
+    *where, end = map(str, found)
     return f"{', '.join(first)} and {last} tokens at {', '.join(where)} and {end} inputs"
 
 
 def half_at(models, name):
-    """ERF(0.5) by number of inputs, as far as measured."""
-    found = {INPUTS: models[name].erf(0.5).tokens, **{n: int(r["half"]) for (model, n), r in rows_at().items() if model == name}}
-    return dict(sorted(found.items()))
+    return {n: field.tokens for n, field in halves(models, name).items()}
 
 
 # ---- [A], table 3 ----
@@ -166,8 +176,15 @@ def rivals_table():
     return markdown(["inputs", *(f"`{n}`" for n in rivals())], [[c, *(cell(n, c) for n in rivals())] for c in rivals_at()])
 
 
-def rivals_verdict():
-    return "TODO"
+def worse(name, inputs):
+    """Whether the whole interval of the difference from Sandwich is above 0."""
+    _, d, half = rival(name, inputs)
+    return d - half > 0
+
+
+def better(name, inputs):
+    _, d, half = rival(name, inputs)
+    return d + half < 0
 
 
 # ---- [B], tables 4 to 6 ----

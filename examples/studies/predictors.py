@@ -26,7 +26,7 @@ class Rule:
 RULES = [
     Rule("ERF(0.99) <= L_tr", lambda m: m.erf(0.99).tokens / m.trained, 1),
     Rule("ERF(0.5) <= 0.35 L_tr", lambda m: m.erf(0.5).tokens / m.trained, 0.35),
-    Rule("half of the gradient lies within L_tr", lambda m: 1 - m.share(m.trained), 0.5),
+    Rule("half of the summed gradient norm lies within L_tr", lambda m: 1 - m.share(m.trained), 0.5),
     Rule("0.3 of the convolved kernel lies within L_tr", lambda m: m.convolved and 1 - sum(m.convolved[:m.trained]) / sum(m.convolved), 0.7),
     Rule("the sum of exp(b) converges", lambda m: m.verdict and {"converges": 0, "undecided": 1, "diverges": 2}[m.verdict], 0),
 ]

@@ -134,17 +134,10 @@ def base_rate(rule, chosen):
     return max(holding, len(asked) - holding), len(asked)
 
 
-def rules_table(models, later):
-    """Every rule on the models that were known when it was written down, or on the later ones."""
-    chosen = [m for m in models.values() if (m.name not in SEEN) == later]
-    rows = []
-    said = [outcome(rule, chosen) for rule in RULES]
-    rates = [base_rate(rule, chosen) for rule in RULES]
-    alone = [chance(right, wrong, frequent / number) for (right, wrong, _), (frequent, number) in zip(said, rates)]
-    for rule, (right, wrong, silent), (frequent, number), p, corrected in zip(RULES, said, rates, alone, holm(alone)):
-        order = area(rule, chosen)
-        rows.append([rule.name, right, wrong, silent, *([f"{frequent} of {number}", f"{p:.2g}", f"{corrected:.2g}"] if later else []), "-" if order is None else f"{order:.2f}"])
-    return markdown(["rule", "right", "wrong", "no say", *(["base rate", "p", "of five rules"] if later else []), "area under the curve"], rows)
+def seen_table(models):
+    """Every rule on the models that were known when it was written down."""
+    chosen = [m for m in models.values() if m.name in SEEN]
+    return markdown(["rule", "right", "wrong", "no say", "area under the curve"], [[rule.name, *outcome(rule, chosen), f"{area(rule, chosen):.2f}"] for rule in RULES])
 
 
 def names(chosen):
