@@ -2,7 +2,8 @@
 """How far bf16 moves what `reach erf` measures: the tables of doc/performance.md. NumPy and h5py.
 
     bench/bf16.py REACH --keep bf16
-    bench/bf16.py REACH --dtype bf16"""
+    bench/bf16.py REACH --dtype bf16
+    bench/bf16.py REACH --dtype bf16x3"""
 import os, subprocess, sys, tempfile
 
 import h5py

@@ -47,7 +47,9 @@ int main(int argc, char **argv)
     }
     int length = atoi(argv[2]), repeats = atoi(argv[3]);
     const char *dtype = getenv("DTYPE");
-    double (*const limit)(void) = dtype && strcmp(dtype, "bf16") == 0 ? limit_bf16 : limit_f32;
+    double (*const limit)(void) = dtype && strcmp(dtype, "bf16") == 0     ? limit_bf16
+                                  : dtype && strcmp(dtype, "bf16x3") == 0 ? limit_bf16x3
+                                                                          : limit_f32;
     double rate = limit(), best = 1e30, least = 1e30, first = 0, anonymous = 0, begin = now();
     getrusage(RUSAGE_SELF, &before);
     const long faults = before.ru_minflt;

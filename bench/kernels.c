@@ -4,7 +4,9 @@
  * both. One thread is timed by its own processor time, which a busy machine disturbs less than the
  * clock on the wall.
  *
- *   kernels [THREADS]      (default: one, then all) */
+ *   kernels [THREADS]      (default: one, then all)
+ *
+ * Products in bf16 and bf16x3 are beside those in float; a GEMM is one in float there, too. */
 #include "kernels/cpu/cpu.h"
 
 #include <dnnl.h>
@@ -498,6 +500,19 @@ static void elements(struct kernels *k)
     free(ones);
 }
 
+static void rounded(int threads, struct kernels *(*open)(struct error *))
+{
+    struct error e;
+    struct kernels *k = open(&e);
+    if (!k)
+        stop(e.text);
+    printf("%s in %s, %d thread%s\n", k->name, k->dtype, threads, threads == 1 ? "" : "s");
+    products(k);
+    if (k->synchronize(k, &e))
+        stop(e.text);
+    k->close(k);
+}
+
 static void measure(int threads)
 {
     struct error e;
@@ -518,6 +533,8 @@ static void measure(int threads)
     if (k->synchronize(k, &e))
         stop(e.text);
     k->close(k);
+    rounded(threads, cpu_open_bf16);
+    rounded(threads, cpu_open_bf16x3);
 }
 
 int main(int argc, char **argv)

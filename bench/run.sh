@@ -8,7 +8,8 @@
 #             mamba2, deltanet; the last three are made by transformers (bench/checkpoint.py)
 #   LAYERS    of all of them, instead of 12, 4, 4, 2 and 2
 #   LENGTHS   tokens of the segment: 512 2048 8192
-#   PROGRAMS  reach-f32 reach-bf16 torch-f32 torch-medium torch-bf16
+#   PROGRAMS  reach-f32 reach-bf16 torch-f32 torch-medium torch-bf16; also reach-bf16x3, a design for
+#             matrix units whose time and memory are divided by those of PyTorch in float32
 #   REPEATS   the best of so many is shown, instead of 3; from 4096 on 2, and 1 of PyTorch
 #   PEER_MOST the longest segment for PyTorch, instead of 8192; 2048 of recurrences, whose plain
 #             path in transformers is slow
@@ -63,11 +64,13 @@ row() { # KIND LAYERS LENGTH PROGRAM
     limits=$work/reach-bf16.txt
     case $4 in
     reach-f32) limits=$work/reach-f32.txt ;;
+    reach-bf16x3) limits=$work/reach-bf16x3.txt beside=$work/torch-f32.txt ;;
     torch-f32) limits=$work/reach-f32.txt beside= ;;
     torch-*) beside= ;;
     esac
     needed=$(value needed_tflop "$work/reach-f32.txt")
     [ -n "$needed" ] || needed=$(value needed_tflop "$work/reach-bf16.txt")
+    [ -n "$needed" ] || needed=$(value needed_tflop "$work/reach-bf16x3.txt")
     [ "$4" = reach-f32 ] || dc=$("$PYTHON" bench/compare.py "$work/reach-f32.norm" "$work/$4.norm" 2>/dev/null) || dc=''
     awk -v kind="$1" -v layers="$2" -v length_="$3" -v program="$4" -v dc="$dc" -v s="$(value seconds "$work/$4.txt")" \
         -v cpu="$(value processor "$work/$4.txt")" -v start="$(value start "$work/$4.txt")" -v mb="$(value peak_mb "$work/$4.txt")" \
@@ -111,7 +114,7 @@ for kind in $KINDS; do
         for program in $ran; do
             row "$kind" "$layers" "$length" "$program"
         done
-        for type in f32 bf16; do
+        for type in f32 bf16 bf16x3; do
             of=$work/reach-$type.txt
             [ ! -f "$of" ] || echo "$type $(value limit_gflops "$of") $(value copy_gbs "$of") $(value kernels "$of")" >>"$work/limits.txt"
         done

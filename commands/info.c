@@ -147,7 +147,7 @@ static int info_call(struct call *c, struct error *e)
 
 static const char *const beside_chat[] = {"json", "quiet", NULL};
 
-static const char *const estimated_dtypes[] = {"f32", "f64", "bf16", NULL};
+static const char *const estimated_dtypes[] = {"f32", "f64", "bf16", "bf16x3", NULL};
 
 static const struct option_row rows[] = {
     {.name = "length",
@@ -164,7 +164,7 @@ static const struct option_row rows[] = {
      .value = "TYPE",
      .standard = "f32",
      .brief = "arithmetic for the estimate",
-     .help = "f32, f64 or bf16: arithmetic for the estimate",
+     .help = "f32, f64, bf16 or bf16x3: arithmetic for the estimate",
      .type = OPTION_CHOICE,
      .at = AT(machine.dtype),
      .choices = estimated_dtypes,

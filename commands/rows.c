@@ -11,7 +11,7 @@
 
 const char *const picture_formats[] = {"png", "svg", "pdf", "tikz", NULL};
 const char *const device_choices[] = {"auto", "cpu", "cuda", NULL};
-const char *const dtype_choices[] = {"f32", "f64", "tf32", "bf16", NULL};
+const char *const dtype_choices[] = {"f32", "f64", "tf32", "bf16", "bf16x3", NULL};
 const char *const keep_choices[] = {"f32", "bf16", NULL};
 const char *const bias_dtype_choices[] = {"f32", "bf16", "f16", NULL};
 const char *const positions_choices[] = {"", "none", NULL};

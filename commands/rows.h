@@ -214,10 +214,12 @@ int write_targets(FILE *f, const size_t *targets, size_t count, int nth);
 #define DTYPE_ROW \
     { \
         .name = "dtype", .value = "TYPE", .standard = "f32", \
-        .brief = "arithmetic: f32, f64, tf32 or bf16", \
-        .help = "f32, f64, tf32 or bf16: arithmetic of the run (default %s; f64 is slow, and the " \
-                "reference for the others; " \
-                "bf16: products with weights take bf16 numbers; tf32 needs a GPU)", \
+        .brief = "f32, f64, tf32, bf16 or bf16x3", \
+        .help = \
+            "f32, f64, tf32, bf16 or bf16x3: arithmetic of the run (default %s; f64 is slow, " \
+            "and the reference for the others; " \
+            "bf16: products with weights take bf16 numbers; bf16x3: they take sums of two, on " \
+            "a processor; tf32 needs a GPU)", \
         .type = OPTION_CHOICE, .at = AT(machine.dtype), .choices = dtype_choices, \
         .group = GROUP_MACHINE, .flags = OPTION_RESULT | OPTION_COMMON \
     }

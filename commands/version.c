@@ -21,7 +21,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-static const char *const dtypes[] = {"f32", "f64", "tf32", "bf16"};
+static const char *const dtypes[] = {"f32", "f64", "tf32", "bf16", "bf16x3"};
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 /* ---- --json ---- */
@@ -204,7 +204,7 @@ static void print_facts(const struct facts *f)
            screen_text(f->driver));
     printf("  plug-in  %s\nkernel sets\n", screen_text(f->plugin));
     for (int i = 0; i < kernel_set_count; i++)
-        printf("  %-10s %-4s  %s%s\n", kernel_sets[i].name, kernel_sets[i].dtype,
+        printf("  %-10s %-6s  %s%s\n", kernel_sets[i].name, kernel_sets[i].dtype,
                kernel_sets[i].summary, kernel_sets[i].usable() ? "" : " (not usable here)");
     for (int i = 0; i < DTYPES; i++)
         if (*f->kernels[i])

@@ -86,6 +86,19 @@ static inline float float_round_bf16(float x)
     return x;
 }
 
+/* x as a sum of two numbers of bf16, to 2^-17 of it while the second is not below 2^-126: the
+ * nearest finite one, and the one nearest to the rest, which is exact. The high part of an infinity
+ * is the largest number and its low part infinite; of NaN the low part is NaN. */
+static inline float float_high_bf16(float x)
+{
+    const float most = 0x1.fep127f;
+    return float_round_bf16(x > most ? most : x < -most ? -most : x);
+}
+static inline float float_low_bf16(float x)
+{
+    return float_round_bf16(x - float_high_bf16(x));
+}
+
 static inline int size_multiply(size_t *out, size_t a, size_t b)
 {
     return __builtin_mul_overflow(a, b, out) ? -1 : 0;

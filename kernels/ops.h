@@ -200,7 +200,8 @@ enum product_by { PRODUCT_NONE, PRODUCT_LIBRARY, PRODUCT_OWN };
 struct kernels {
     char name[64]; /* "reference", "cpu (AVX2, oneDNN 2.6.3)" */
     char dtype[8]; /* "f32", "f64", "tf32", "bf16" (on a processor: the factors of `linear` and its
-                      kin, and with bf16 instructions those of attention) */
+                      kin, and with bf16 instructions those of attention), "bf16x3" (those of
+                      `linear` and its kin are sums of two such numbers) */
     size_t role_size[ROLE_COUNT]; /* bytes of an element */
     int workers; /* parallel workers (threads), kept busy by the plan's batches; 0 counts as 1 */
     int tile; /* rows of a task: a worker gets this many queries of a head, or this many rows and
@@ -569,8 +570,8 @@ struct kernel_set_entry {
 extern const struct kernel_set_entry kernel_sets[];
 extern const int kernel_set_count;
 
-/* Opens the set for a dtype ("f32", "f64", "tf32", "bf16"): the best usable one, or the one named
- * by the environment variable REACH_KERNELS. NULL on failure. */
+/* Opens the set for a dtype ("f32", "f64", "tf32", "bf16", "bf16x3"): the best usable one, or the
+ * one named by the environment variable REACH_KERNELS. NULL on failure. */
 struct kernels *kernels_open(const char *dtype, struct error *e) MUST_USE;
 /* The same on a device: "cpu", "cuda" (the first GPU), "cuda:N", or "auto": a GPU if there is one,
  * else the processor; then *note says in one line why a plug-in found no GPU (else empty). NULL on

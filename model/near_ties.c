@@ -17,10 +17,11 @@ enum { NEAR = 64 };
 /* The rounding error of 1. */
 static double rounding(const char *dtype)
 {
-    return strcmp(dtype, "f64") == 0    ? 0x1p-53
-           : strcmp(dtype, "f32") == 0  ? 0x1p-24
-           : strcmp(dtype, "tf32") == 0 ? 0x1p-11
-                                        : 0x1p-8;
+    return strcmp(dtype, "f64") == 0      ? 0x1p-53
+           : strcmp(dtype, "f32") == 0    ? 0x1p-24
+           : strcmp(dtype, "bf16x3") == 0 ? 0x1p-16 /* and of what a product leaves out */
+           : strcmp(dtype, "tf32") == 0   ? 0x1p-11
+                                          : 0x1p-8;
 }
 
 /* The sum of a group's two largest scores, or the largest. */

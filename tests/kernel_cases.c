@@ -75,6 +75,8 @@ double roundoff(const struct kernels *k, enum op op)
         return op == OP_LINEAR || op == OP_RUNS || (op == OP_ATTENTION && rounds_attention(k))
                    ? ldexp(1, -8)
                    : ldexp(1, -24);
+    if (!strcmp(k->dtype, "bf16x3")) /* 2^-17 for each factor, and what products leave out */
+        return op == OP_LINEAR || op == OP_RUNS ? ldexp(1, -15) : ldexp(1, -24);
     if (!strcmp(k->dtype, "tf32"))
         return op == OP_LINEAR || op == OP_RUNS || op == OP_ATTENTION || op == OP_HEAD_ROWS
                    ? ldexp(1, -11)

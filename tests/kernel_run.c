@@ -148,7 +148,7 @@ void thread_order(const char *seed)
 
 int rounds_attention(const struct kernels *k)
 {
-    return strstr(k->name, "avx512_bf16") != NULL;
+    return !strcmp(k->dtype, "bf16") && strstr(k->name, "avx512_bf16");
 }
 
 /* Where element (row, column) of a matrix with blocks on the diagonals of both its halves is among

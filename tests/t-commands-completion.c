@@ -150,8 +150,8 @@ static void expect_all_offers(const struct shell *s)
         {"reach comp", "<completion>"},
         {"reach --v", "<--version>"},
         {"reach erf --dt", "<--dtype>"},
-        {"reach erf --dtype ", "<bf16><f32><f64><tf32>"},
-        {"reach erf --dtype b", "<bf16>"},
+        {"reach erf --dtype ", "<bf16><bf16x3><f32><f64><tf32>"},
+        {"reach erf --dtype bf16x", "<bf16x3>"},
         {"reach erf m --layer al", "<all>"},
         {"reach erf --length ", ""},
         {"reach erf --text a-fi", "<a-file>"},
@@ -205,7 +205,7 @@ static void bash_completes(void **state)
 {
     static const char *const cases[][2] = {
         {"reach erf --dtype = t", "<tf32>"}, /* --name=VALUE is three words */
-        {"reach erf --dtype =", "<bf16><f32><f64><tf32>"},
+        {"reach erf --dtype =", "<bf16><bf16x3><f32><f64><tf32>"},
         {"reach version --", "<--help><--json><--quiet>"},
         {"reach nonsense --", ""},
     };

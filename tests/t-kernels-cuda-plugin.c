@@ -142,6 +142,7 @@ static void test_wrong_pairs(void **state)
         const char *device, *dtype, *message;
     } cases[] = {
         {"cuda", "f64", "--dtype f64 is for the processor"},
+        {"cuda", "bf16x3", "--dtype bf16x3 is for the processor"},
         {"cpu", "tf32", "--dtype tf32 is for GPUs"},
     };
     (void)state;

@@ -27,7 +27,7 @@ static void test_open(void **state)
         {"abacus", "f32", NULL,
          "REACH_KERNELS=abacus: no such kernel set for f32 that this machine can run (there are: "
          "reference (f32), reference "
-         "(f64), reference (bf16), cpu (f32), cpu (bf16)"},
+         "(f64), reference (bf16), reference (bf16x3), cpu (f32), cpu (bf16), cpu (bf16x3)"},
         {NULL, "f8", NULL, "no kernel set for f8 (there are: reference (f32)"},
     };
     (void)state;

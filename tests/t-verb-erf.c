@@ -60,6 +60,8 @@ static void wrong_usage_exits_2(void **state)
     expect("erf none --text text --device cuda", 1, "/nowhere/reach-cuda.so: cannot be loaded");
     unsetenv("REACH_CUDA");
     expect("erf none --text text --device cpu --dtype tf32", 1, "--dtype tf32 is for GPUs");
+    expect("erf none --text text --device cuda --dtype bf16x3", 1,
+           "--dtype bf16x3 is for the processor");
 }
 
 static void version_says_what_it_is_made_of(void **state)

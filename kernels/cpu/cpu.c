@@ -55,9 +55,10 @@ static void set_name(struct kernels *k, const char *isa)
              library->minor, library->patch, is_other ? " " : "", is_other ? other : "");
 }
 
-static struct kernels *open_set(int bf16, struct error *e)
+/* terms: products of bf16 numbers that make one with a weight; 0: they are of floats. */
+static struct kernels *open_set(int terms, struct error *e)
 {
-    const struct vector_kernels *vector = cpu_dispatch(bf16, e);
+    const struct vector_kernels *vector = cpu_dispatch(terms > 0, e);
     struct cpu_state *s;
     struct kernels *k;
     if (!vector)
@@ -72,7 +73,10 @@ static struct kernels *open_set(int bf16, struct error *e)
         return NULL;
     }
     reference_fill_f32(k);
-    s->vector = vector;
+    s->vector = terms == 3 ? cpu_dispatch_float(vector) : vector;
+    s->products = vector;
+    s->rounds = terms > 0;
+    s->terms = terms > 0 ? terms : 1;
     s->skip = 1;
     s->base = *k;
     ((struct kernels_state *)k->state)->fast = s;
@@ -106,9 +110,15 @@ struct kernels *cpu_open(struct error *e)
 struct kernels *cpu_open_bf16(struct error *e)
 {
     struct kernels *k = open_set(1, e);
-    if (k) {
+    if (k)
         strcpy(k->dtype, "bf16");
-        cpu_state(k)->rounds = 1;
-    }
+    return k;
+}
+
+struct kernels *cpu_open_bf16x3(struct error *e)
+{
+    struct kernels *k = open_set(3, e);
+    if (k)
+        strcpy(k->dtype, "bf16x3");
     return k;
 }

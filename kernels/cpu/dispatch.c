@@ -2,7 +2,8 @@
  *
  * bf16 instructions are used by default on AMD processors: on the measured one (Zen 5) VDPBF16PS
  * does twice the work of a float FMA in the same time, on Intel's it takes four times as long as
- * one (doc/performance.md). */
+ * one (doc/performance.md). So it is with sums of two numbers of bf16, whose three products cost
+ * either kind alike. */
 #include "kernels/cpu/state.h"
 
 #include <stdlib.h>
@@ -74,4 +75,13 @@ const struct vector_kernels *cpu_dispatch(int bf16, struct error *e)
              "avx512_bf16)",
              forced);
     return found;
+}
+
+const struct vector_kernels *cpu_dispatch_float(const struct vector_kernels *products)
+{
+#if defined(__x86_64__)
+    if (products->multiply_bf16)
+        return &vector_kernels_avx512;
+#endif
+    return products;
 }

@@ -1,5 +1,5 @@
-/* Matrix products of the cpu set: oneDNN, or in bf16 possibly our own kernels (multiply.c), on
- * fixed tiles.
+/* Matrix products of the cpu set: oneDNN, or of rounded factors possibly our own kernels
+ * (multiply.c), on fixed tiles.
  *
  * oneDNN divides a product among threads in ways that change its sums, so each call gets one tile
  * and one thread. Tiles are cut from each segment's rows the same way, so neither threads nor
@@ -86,7 +86,7 @@ static size_t tile_columns(struct kernels *k, const struct tiling *t, size_t seg
                            const struct cpu_matrix *m, size_t width)
 {
     size_t threads = (size_t)omp_get_max_threads(), widest = t->columns;
-    if (!cpu_state(k)->rounds || !cpu_state(k)->vector->multiply_bf16)
+    if (!cpu_state(k)->rounds || !cpu_state(k)->products->multiply_bf16)
         return widest;
     for (size_t columns = t->columns; columns < width + TILE_COLUMNS; columns += TILE_COLUMNS) {
         size_t tasks = segments * t->row_tiles *
@@ -116,32 +116,48 @@ static const struct cpu_slice *forward_tile(size_t *first, size_t *count,
     return NULL;
 }
 
-/* x[count] as products read it: rounded into `room` if that is not NULL. */
-static const float *operand(const struct vector_kernels *v, float *room, const float *x,
-                            size_t count)
+/* x[count] as products read it: its terms one behind the other in `room` if that is not NULL. */
+static const float *operand(struct kernels *k, float *room, const float *x, size_t count,
+                            enum cpu_side side)
 {
     if (!room)
         return x;
-    v->round_bf16(room, x, count);
+    cpu_factor(k, room, count, x, count, side);
     return room;
 }
 
-/* sum[rows][count] += x w^T for columns first.. of a slice with dense rows: FEW_DEPTH of them at a
- * time if they are rounded into `room`. */
-static void few_dots(const struct vector_kernels *v, float sum[GROUP][FEW_COLUMNS], float *room,
-                     const float *x, size_t ldx, const struct cpu_slice *s, size_t depth,
-                     size_t first, size_t count, size_t rows)
+/* sum[rows][count] += x w^T for columns first.. of a slice with dense rows: as many of them at a
+ * time as have FEW_DEPTH terms if they are rounded into `room`. */
+static void few_dots(struct kernels *k, float sum[GROUP][FEW_COLUMNS], float *room, const float *x,
+                     size_t ldx, const struct cpu_slice *s, size_t depth, size_t first,
+                     size_t count, size_t rows)
 {
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    size_t terms = (size_t)cpu_state(k)->terms;
     for (size_t at = 0, some; at < depth; at += some) {
         const float *in[GROUP];
-        some = room ? smaller(FEW_DEPTH, depth - at) : depth;
+        some = room ? smaller(FEW_DEPTH / terms, depth - at) : depth;
         for (size_t r = 0; r < rows; r++)
-            in[r] = operand(v, room ? room + (1 + r) * FEW_DEPTH : NULL, x + r * ldx + at, some);
+            in[r] = operand(k, room ? room + (1 + r) * FEW_DEPTH : NULL, x + r * ldx + at, some,
+                            CPU_LEFT);
         for (size_t o = 0; o < count; o++) {
-            const float *w = operand(v, room, s->data + (first + o) * s->ld + at, some);
+            const float *w = operand(k, room, s->data + (first + o) * s->ld + at, some, CPU_RIGHT);
             for (size_t r = 0; r < rows; r++)
-                sum[r][o] += v->dot(in[r], w, some);
+                sum[r][o] += v->dot(in[r], w, terms * some);
         }
+    }
+}
+
+/* sum[rows][count] += x w for a matrix row w[count] and one number of each row, `ldx` apart. */
+static void few_add(struct kernels *k, float sum[GROUP][FEW_COLUMNS], float *room, const float *x,
+                    size_t ldx, const float *w, size_t count, size_t rows)
+{
+    const struct cpu_state *s = cpu_state(k);
+    w = operand(k, room, w, count, CPU_RIGHT);
+    for (size_t r = 0; r < rows; r++) {
+        const float *one = operand(k, room ? room + FEW_DEPTH : NULL, x + r * ldx, 1, CPU_LEFT);
+        for (int t = 0; t < s->terms; t++)
+            s->vector->add_scaled(sum[r], w + (size_t)t * count, one[t], count);
     }
 }
 
@@ -151,18 +167,12 @@ static void few_forward(struct kernels *k, float *y, size_t ldy, const float *x,
                         const struct cpu_slice *s, size_t columns, size_t first, size_t count,
                         size_t rows, int accumulate, const float *bias)
 {
-    const struct vector_kernels *v = cpu_state(k)->vector;
     float sum[GROUP][FEW_COLUMNS] = {{0}}, *room = cpu_operands_own(k);
     if (s->transposed)
-        for (size_t i = 0; i < columns; i++) {
-            const float *w = operand(v, room, s->data + i * s->ld + first, count);
-            for (size_t r = 0; r < rows; r++)
-                v->add_scaled(sum[r], w,
-                              *operand(v, room ? room + FEW_DEPTH : NULL, x + r * ldx + i, 1),
-                              count);
-        }
+        for (size_t i = 0; i < columns; i++)
+            few_add(k, sum, room, x + i, ldx, s->data + i * s->ld + first, count, rows);
     else
-        few_dots(v, sum, room, x, ldx, s, columns, first, count, rows);
+        few_dots(k, sum, room, x, ldx, s, columns, first, count, rows);
     for (size_t r = 0; r < rows; r++)
         for (size_t o = 0; o < count; o++)
             y[r * ldy + o] = sum[r][o] + (bias ? bias[o] : 0.0f) +
@@ -218,7 +228,6 @@ static void few_reverse(struct kernels *k, float *dx, size_t ldx, const float *d
                         const struct cpu_matrix *m, size_t first, size_t count, size_t rows,
                         int accumulate)
 {
-    const struct vector_kernels *v = cpu_state(k)->vector;
     float sum[GROUP][FEW_COLUMNS] = {{0}}, *room = cpu_operands_own(k);
     for (int i = 0; i < m->slice_count; i++) {
         const struct cpu_slice *s = &m->slices[i];
@@ -226,16 +235,11 @@ static void few_reverse(struct kernels *k, float *dx, size_t ldx, const float *d
         if (!slice_has(s, first))
             continue;
         if (s->transposed)
-            few_dots(v, sum, room, dy + s->first, ldy, s, s->rows, own, count, rows);
+            few_dots(k, sum, room, dy + s->first, ldy, s, s->rows, own, count, rows);
         else
-            for (size_t o = 0; o < s->rows; o++) {
-                const float *w = operand(v, room, s->data + o * s->ld + own, count);
-                for (size_t r = 0; r < rows; r++)
-                    v->add_scaled(sum[r], w,
-                                  *operand(v, room ? room + FEW_DEPTH : NULL,
-                                           dy + r * ldy + s->first + o, 1),
-                                  count);
-            }
+            for (size_t o = 0; o < s->rows; o++)
+                few_add(k, sum, room, dy + s->first + o, ldy, s->data + o * s->ld + own, count,
+                        rows);
     }
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < count; c++)

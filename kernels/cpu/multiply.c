@@ -1,10 +1,11 @@
-/* One matrix product in the calling thread, by oneDNN: of unrounded floats, or of operands rounded
- * to bf16.
+/* One matrix product in the calling thread, by oneDNN: of unrounded floats, of operands rounded to
+ * bf16, or of such that are sums of two numbers of bf16.
  *
  * Rounded operands are floats too, so that every processor gives the same numbers except for the
  * order of sums, at nearly float's speed. Where bf16 instructions are faster (dispatch.c) the
  * vector kernels multiply with them; oneDNN 2.6 does too, but takes longer because it packs both
- * operands (doc/performance.md). */
+ * operands (doc/performance.md). Of sums, (h + l) (h + l) without l l is one product of three times
+ * the depth, (h, h, l) (h, l, h): the "bf16_bf16_f32_x3" of XLA. */
 #include "kernels/cpu/vector/denormals.h"
 #include "kernels/cpu/state.h"
 
@@ -14,6 +15,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 static dnnl_status_t multiply(float *c, size_t ldc, const float *a, size_t lda, const float *b,
                               size_t ldb, int transposed, size_t m, size_t n, size_t depth,
@@ -120,43 +122,60 @@ float *cpu_operands_own(struct kernels *k)
     return s->rounds ? s->operands + (size_t)omp_get_thread_num() * CPU_OPERANDS : NULL;
 }
 
-/* to[rows, width] = from[rows, width], `ld` floats apart, rounded. */
-static void round_block(const struct vector_kernels *v, float *to, const float *from, size_t ld,
-                        size_t rows, size_t width)
+void cpu_factor(struct kernels *k, float *to, size_t apart, const float *x, size_t count,
+                enum cpu_side side)
+{
+    const struct cpu_state *s = cpu_state(k);
+    if (s->terms == 1) {
+        s->vector->round_bf16(to, x, count);
+        return;
+    }
+    s->vector->split_bf16(to, to + (side == CPU_LEFT ? 2 : 1) * apart, x, count);
+    memcpy(to + (side == CPU_LEFT ? 1 : 2) * apart, to, count * sizeof *to);
+}
+
+/* The terms of from[rows, width], `ld` floats apart, one behind the other in each row of `to`. */
+static void factor_rows(struct kernels *k, float *to, const float *from, size_t ld, size_t rows,
+                        size_t width, enum cpu_side side)
 {
     for (size_t r = 0; r < rows; r++)
-        v->round_bf16(to + r * width, from + r * ld, width);
+        cpu_factor(k, to + r * (size_t)cpu_state(k)->terms * width, width, from + r * ld, width,
+                   side);
 }
 
 void cpu_multiply_operands(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda,
                            const float *b, size_t ldb, int transposed, size_t m, size_t n,
                            size_t depth, int accumulate)
 {
-    const struct vector_kernels *v = cpu_state(k)->vector;
+    const struct cpu_state *s = cpu_state(k);
     float *left = cpu_operands_own(k), *right, beta = accumulate ? 1.0f : 0.0f;
+    size_t terms = (size_t)s->terms;
     if (!left) {
         cpu_multiply(k, c, ldc, a, lda, b, ldb, transposed, m, n, depth, beta);
         return;
     }
-    if (v->multiply_bf16) {
-        v->multiply_bf16(c, ldc, a, lda, b, ldb, transposed, m, n, depth, accumulate, left);
+    if (s->products->multiply_bf16) {
+        s->products->multiply_bf16(c, ldc, a, lda, b, ldb, transposed, m, n, depth, accumulate,
+                                   s->terms, left);
         return;
     }
     right = left + (size_t)CPU_OPERAND_ROWS * CPU_OPERAND_DEPTH;
     for (size_t row = 0, rows; row < m; row += rows) {
         rows = smaller(m - row, CPU_OPERAND_ROWS);
         for (size_t at = 0, some; at < depth; at += some) {
-            some = smaller(depth - at, CPU_OPERAND_DEPTH);
-            round_block(v, left, a + row * lda + at, lda, rows, some);
+            some = smaller(depth - at, CPU_OPERAND_DEPTH / terms);
+            factor_rows(k, left, a + row * lda + at, lda, rows, some, CPU_LEFT);
             for (size_t column = 0, columns; column < n; column += columns) {
                 columns = smaller(n - column, CPU_OPERAND_COLUMNS);
                 if (transposed)
-                    round_block(v, right, b + column * ldb + at, ldb, columns, some);
+                    factor_rows(k, right, b + column * ldb + at, ldb, columns, some, CPU_RIGHT);
                 else
-                    round_block(v, right, b + at * ldb + column, ldb, some, columns);
-                cpu_multiply(k, c + row * ldc + column, ldc, left, some, right,
-                             transposed ? some : columns, transposed, rows, columns, some,
-                             at ? 1.0f : beta);
+                    for (size_t i = 0; i < some; i++) /* its terms are rows */
+                        cpu_factor(k, right + i * columns, some * columns,
+                                   b + (at + i) * ldb + column, columns, CPU_RIGHT);
+                cpu_multiply(k, c + row * ldc + column, ldc, left, terms * some, right,
+                             transposed ? terms * some : columns, transposed, rows, columns,
+                             terms * some, at ? 1.0f : beta);
             }
         }
     }

@@ -17,7 +17,9 @@ struct cpu_state {
     const struct vector_kernels *vector;
     int skip; /* attention: skip blocks proved to be zero; 0 only in the test that compares */
     struct kernels base; /* the reference's entries, used where good enough */
-    int rounds; /* products with weights: operands are rounded to bf16 */
+    int rounds; /* products with weights: operands are rounded to bf16 or sums of such numbers */
+    int terms; /* products that make one of them: of sums of two numbers three, else one */
+    const struct vector_kernels *products; /* has what multiplies if it rounds */
     void *scratch; /* kept between calls, grown when needed */
     size_t scratch_bytes;
     float *operands; /* of `rounds`: [operand_threads, CPU_OPERANDS] */
@@ -45,6 +47,8 @@ size_t cpu_head_scratch(int segments, struct head_shape head);
 
 /* The instruction set to use: the best, or REACH_ISA's; bf16's only for bf16. NULL on failure. */
 const struct vector_kernels *cpu_dispatch(int bf16, struct error *e) MUST_USE;
+/* The set that computes all but products with weights in float where these use `products`. */
+const struct vector_kernels *cpu_dispatch_float(const struct vector_kernels *products);
 
 /* A matrix [rows, columns] as slices of rows in order. weight.fast of a WEIGHT_MATRIX. Of one that
  * has `blocks` blocks on its diagonal, and zeros elsewhere, a slice is rows of a block, with its
@@ -92,8 +96,8 @@ void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_
                   const float *b, size_t ldb, int transposed, size_t m, size_t n, size_t depth,
                   float beta);
 
-/* The same for rows of a layer and its matrix, c += if it accumulates, with operands rounded to
- * bf16 if the set rounds. Call it between cpu_operands and the end of the operation. */
+/* The same for rows of a layer and its matrix, c += if it accumulates, with operands as the set
+ * rounds them. Call it between cpu_operands and the end of the operation. */
 void cpu_multiply_operands(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda,
                            const float *b, size_t ldb, int transposed, size_t m, size_t n,
                            size_t depth, int accumulate);
@@ -104,6 +108,13 @@ int cpu_operands(struct kernels *k) MUST_USE;
 size_t cpu_operands_bytes(struct kernels *k);
 /* The calling thread's memory: CPU_OPERANDS floats; NULL if the set does not round. */
 float *cpu_operands_own(struct kernels *k);
+
+/* x[count] as a factor of products of a set that rounds: terms, `apart` floats apart at `to`, whose
+ * products with those of the other factor are added up. Rounded; or the high parts of a left
+ * factor, these again and the low parts, of a right one the high, low and high parts. */
+enum cpu_side { CPU_LEFT, CPU_RIGHT };
+void cpu_factor(struct kernels *k, float *to, size_t apart, const float *x, size_t count,
+                enum cpu_side side);
 
 /* -- recurrence.c: what forward and reverse of head h in segment g share -- */
 

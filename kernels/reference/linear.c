@@ -3,7 +3,9 @@
  * Each output is one sum in double, starting at 0, over k = 0, 1, 2, ... in order, whatever the
  * shapes and threads; then bias and any earlier value are added and the result is rounded once.
  * Tiles only change which outputs are computed together. In bf16 both operands are rounded to that
- * before they are multiplied; everything else of the set is in float. */
+ * before they are multiplied; in bf16x3 both are sums of two such numbers, and the sum is of high
+ * high, high low and low high for k = 0, then for k = 1, ... Everything else of these sets is in
+ * float. */
 #include "kernels/reference/reference.h"
 
 #include <omp.h>
@@ -49,10 +51,31 @@ static void multiply_tile(struct tile *t, int rows, int columns, int depth)
     }
 }
 
-/* A number as read by products. */
-static double operand(real x, int rounded)
+/* What products read of a number: itself, or with the set's rounding one or three terms. */
+enum rounding { ROUND_NONE, ROUND_BF16, ROUND_BF16X3 };
+enum side { LEFT, RIGHT };
+
+static enum rounding rounding_of(const struct kernels *k)
 {
-    return rounded ? (double)float_round_bf16((float)x) : (double)x;
+    return !strcmp(k->dtype, "bf16")     ? ROUND_BF16
+           : !strcmp(k->dtype, "bf16x3") ? ROUND_BF16X3
+                                         : ROUND_NONE;
+}
+
+static int terms_of(enum rounding rounding)
+{
+    return rounding == ROUND_BF16X3 ? 3 : 1;
+}
+
+/* The `term`-th of them: (high, high, low) on the left, (high, low, high) on the right. */
+static double operand(real x, enum rounding rounding, int term, enum side side)
+{
+    if (rounding == ROUND_BF16)
+        return (double)float_round_bf16((float)x);
+    if (rounding == ROUND_BF16X3)
+        return (double)(term == (side == LEFT ? 2 : 1) ? float_low_bf16((float)x)
+                                                       : float_high_bf16((float)x));
+    return (double)x;
 }
 
 /* y[rows, columns] (+)= x[rows, depth] b + bias[columns], where b(k, c) is w[c, k] (forward: w is
@@ -60,7 +83,8 @@ static double operand(real x, int rounded)
 static void product(struct kernels *k, real *y, const real *x, const real *w, const real *bias,
                     int rows, int columns, int depth, int forward, int accumulate)
 {
-    int threads = omp_get_max_threads(), rounded = strcmp(k->dtype, "bf16") == 0;
+    enum rounding rounding = rounding_of(k);
+    int threads = omp_get_max_threads(), terms = terms_of(rounding);
     struct tile *tiles = malloc((size_t)threads *
                                 sizeof *tiles); /* too large for a thread's stack */
     if (!tiles) {
@@ -74,19 +98,20 @@ static void product(struct kernels *k, real *y, const real *x, const real *w, co
             int row_count = smaller(rows - r0, TILE_ROWS),
                 column_count = smaller(columns - c0, TILE_COLUMNS);
             memset(t, 0, sizeof *t); /* then the rest of a unit is 0 */
-            for (int k0 = 0; k0 < depth; k0 += TILE_DEPTH) {
-                int depth_count = smaller(depth - k0, TILE_DEPTH);
+            for (int k0 = 0; k0 < depth; k0 += TILE_DEPTH / terms) {
+                int depth_count = terms * smaller(depth - k0, TILE_DEPTH / terms);
                 for (int r = 0; r < row_count; r++)
                     for (int i = 0; i < depth_count; i++)
-                        t->a[r][i] = operand(x[(size_t)(r0 + r) * (size_t)depth + (size_t)(k0 + i)],
-                                             rounded);
+                        t->a[r][i] =
+                            operand(x[(size_t)(r0 + r) * (size_t)depth + (size_t)(k0 + i / terms)],
+                                    rounding, i % terms, LEFT);
                 for (int i = 0; i < depth_count; i++)
-                    for (int c = 0; c < column_count; c++)
-                        t->b[i][c] =
-                            operand(forward
-                                        ? w[(size_t)(c0 + c) * (size_t)depth + (size_t)(k0 + i)]
-                                        : w[(size_t)(k0 + i) * (size_t)columns + (size_t)(c0 + c)],
-                                    rounded);
+                    for (int c = 0; c < column_count; c++) {
+                        size_t at = (size_t)(k0 + i / terms), column = (size_t)(c0 + c);
+                        t->b[i][c] = operand(forward ? w[column * (size_t)depth + at]
+                                                     : w[at * (size_t)columns + column],
+                                             rounding, i % terms, RIGHT);
+                    }
                 multiply_tile(t, row_count, column_count, depth_count);
             }
             for (int r = 0; r < row_count; r++) {

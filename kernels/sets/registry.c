@@ -4,6 +4,7 @@
 #include "kernels/reference/reference.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,12 +27,22 @@ static struct kernels *reference_open_f32(struct error *e)
 }
 
 /* The float set, with products that round their operands. */
-static struct kernels *reference_open_bf16(struct error *e)
+static struct kernels *reference_open_rounding(const char *dtype, struct error *e)
 {
     struct kernels *k = reference_open_f32(e);
     if (k)
-        strcpy(k->dtype, "bf16");
+        snprintf(k->dtype, sizeof k->dtype, "%s", dtype);
     return k;
+}
+
+static struct kernels *reference_open_bf16(struct error *e)
+{
+    return reference_open_rounding("bf16", e);
+}
+
+static struct kernels *reference_open_bf16x3(struct error *e)
+{
+    return reference_open_rounding("bf16x3", e);
 }
 
 static struct kernels *reference_open_f64(struct error *e)
@@ -71,9 +82,13 @@ const struct kernel_set_entry kernel_sets[] = {
     {"reference", "f64", "plain loops in double", always, reference_open_f64},
     {"reference", "bf16", "as f32, operands of products with weights rounded to bf16", always,
      reference_open_bf16},
+    {"reference", "bf16x3", "as f32, operands of products with weights sums of two bf16 numbers",
+     always, reference_open_bf16x3},
     {"cpu", "f32", "oneDNN matrix products, vectorised attention", cpu_usable, cpu_open},
     {"cpu", "bf16", "the same, operands of products with weights rounded to bf16", cpu_usable,
      cpu_open_bf16},
+    {"cpu", "bf16x3", "the same, operands of products with weights sums of two bf16 numbers",
+     cpu_usable, cpu_open_bf16x3},
     {"cuda", "f32", "cuBLASLt matrix products, own kernels, on a GPU", cuda_usable, cuda_open_f32},
     {"cuda", "tf32", "the same, products with 10-bit mantissas", cuda_usable, cuda_open_tf32},
     {"cuda", "bf16", "the same, activations in bf16", cuda_usable, cuda_open_bf16},
@@ -136,6 +151,12 @@ struct kernels *kernels_open(const char *dtype, struct error *e)
     return open_best(dtype, NULL, e);
 }
 
+/* 1 for a type computed only on a processor. */
+static int needs_processor(const char *dtype)
+{
+    return !strcmp(dtype, "f64") || !strcmp(dtype, "bf16x3");
+}
+
 /* 1 for a type computed only on a GPU. */
 static int needs_gpu(const char *dtype)
 {
@@ -150,13 +171,16 @@ static int is_cuda(const char *device)
 int kernels_available(const char *device, const char *dtype, struct error *e)
 {
     struct error why = {""};
-    if (is_cuda(device) && !strcmp(dtype, "f64"))
-        return fail(e, "--dtype f64 is for the processor (expected --device cpu, or f32, tf32, "
-                       "bf16 on a GPU)");
+    if (is_cuda(device) && needs_processor(dtype))
+        return fail(e,
+                    "--dtype %s is for the processor (expected --device cpu, or f32, tf32, bf16 "
+                    "on a GPU)",
+                    dtype);
     if (is_cuda(device))
         return plugin_devices(&why) ? 0 : fail(e, "--device %s: %s", device, why.text);
     if (!strcmp(device, "cpu") && needs_gpu(dtype))
-        return fail(e, "--dtype %s is for GPUs (expected f32, f64 or bf16 with --device cpu)",
+        return fail(e,
+                    "--dtype %s is for GPUs (expected f32, f64, bf16 or bf16x3 with --device cpu)",
                     dtype);
     if (needs_gpu(dtype) && !plugin_devices(&why))
         return fail(e, "--dtype %s needs a GPU: %s", dtype, why.text);
@@ -187,7 +211,8 @@ struct kernels *kernels_open_on(const char *device, const char *dtype, struct er
     }
     if (!strcmp(device, "cpu"))
         return open_best(dtype, "cuda", e);
-    if (!forced_set() && strcmp(dtype, "f64") && plugin_is_worth_opening() && is_gpu_unusable(&why))
+    if (!forced_set() && !needs_processor(dtype) && plugin_is_worth_opening() &&
+        is_gpu_unusable(&why))
         fail(note, "%s: using the processor", why.text);
     return open_best(dtype, NULL, e);
 }

@@ -15,8 +15,11 @@ struct precision_bounds precision_bounds(const char *dtype, int keep_bf16)
         return (struct precision_bounds){INFINITY, 5e-4, INFINITY};
     if (strcmp(dtype, "bf16") == 0)
         return (struct precision_bounds){INFINITY, 5e-3, INFINITY};
+    double logprob = strcmp(dtype, "bf16x3") == 0 ? 1e-4 : 1e-5;
     if (keep_bf16) /* less is rounded than in bf16, and not in forward */
-        return (struct precision_bounds){INFINITY, 5e-3, 1e-5};
+        return (struct precision_bounds){INFINITY, 5e-3, logprob};
+    if (strcmp(dtype, "bf16x3") == 0)
+        return (struct precision_bounds){INFINITY, 2e-5, logprob};
     return (struct precision_bounds){1e-4, 1e-5, 1e-5};
 }
 

@@ -204,14 +204,18 @@ struct vector_kernels {
     void (*add_scaled_double)(double *y, const float *x, double factor, size_t count);
     void (*round_bf16)(float *y, const float *x, size_t count); /* to the nearest, ties to even */
 
+    /* high + low = x, nearly (float_high_bf16 and float_low_bf16) */
+    void (*split_bf16)(float *high, float *low, const float *x, size_t count);
+
     /* c[m, n] = a[m, depth] b, or c += if it accumulates, both operands rounded to bf16, to
-     * nearest, and denormals to 0; sums in float. b is [depth, n], or [n, depth] when transposed;
-     * rows ldc, lda, ldb floats apart. room: MULTIPLY_BF16_ROOM floats, 64-byte aligned. The order
-     * of an element's sum depends only on depth, so it is the same in any tile. NULL without such
-     * instructions. */
+     * nearest, and denormals to 0; sums in float. With three terms both are split, with denormal
+     * parts 0, and a product is high high + high low + low high. b is [depth, n], or [n, depth]
+     * when transposed; rows ldc, lda, ldb floats apart. room: MULTIPLY_BF16_ROOM floats, 64-byte
+     * aligned. The order of an element's sum depends only on depth and terms (1 or 3), so it is
+     * the same in any tile. NULL without such instructions. */
     void (*multiply_bf16)(float *c, size_t ldc, const float *a, size_t lda, const float *b,
                           size_t ldb, int transposed, size_t m, size_t n, size_t depth,
-                          int accumulate, float *room);
+                          int accumulate, int terms, float *room);
 
     /* The elementary functions used above, for tests. */
     void (*exp)(float *y, const float *x, size_t count);
@@ -279,6 +283,7 @@ extern const struct vector_kernels vector_kernels_avx512_bf16;
 #define dot_span_double VECTOR_NAME(dot_span_double)
 #define add_scaled_span_double VECTOR_NAME(add_scaled_span_double)
 #define round_span_bf16 VECTOR_NAME(round_span_bf16)
+#define split_span_bf16 VECTOR_NAME(split_span_bf16)
 #define multiply_bf16_tiles VECTOR_NAME(multiply_bf16_tiles)
 #define exp_span VECTOR_NAME(exp_span)
 #define tanh_span VECTOR_NAME(tanh_span)
@@ -343,9 +348,11 @@ float dot_span(const float *x, const float *y, size_t count);
 double dot_span_double(const float *x, const float *y, size_t count);
 void add_scaled_span_double(double *y, const float *x, double factor, size_t count);
 void round_span_bf16(float *y, const float *x, size_t count);
+void split_span_bf16(float *restrict high, float *restrict low, const float *restrict x,
+                     size_t count);
 void multiply_bf16_tiles(float *c, size_t ldc, const float *a, size_t lda, const float *b,
                          size_t ldb, int transposed, size_t m, size_t n, size_t depth,
-                         int accumulate, float *room);
+                         int accumulate, int terms, float *room);
 void exp_span(float *y, const float *x, size_t count);
 void tanh_span(float *y, const float *x, size_t count);
 #endif

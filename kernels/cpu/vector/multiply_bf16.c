@@ -1,6 +1,8 @@
-/* A product of operands rounded to bf16, with bf16 instructions: a piece of the depth of both is
- * packed in pairs of neighbours along it, then multiplied ROWS x COLUMNS sums at a time. The order
- * of sums depends only on the sizes: pieces from the first on, pairs in order within them. */
+/* A product of operands rounded to bf16, or written as sums of two such numbers, with bf16
+ * instructions: a piece of the depth of both is packed in pairs of neighbours along it, then
+ * multiplied ROWS x COLUMNS sums at a time. The three products of sums are one of three times the
+ * depth: of (high, high, low) and (high, low, high). The order of sums depends only on the sizes:
+ * pieces from the first on, pairs in order within them. */
 #include "kernels/cpu/vector/kernels.h"
 #include "kernels/cpu/vector/vector.h"
 
@@ -18,6 +20,7 @@ enum {
     PAIRS = DEPTH / 2 + WIDTH
 };
 _Static_assert(PAIRS % (2 * WIDTH) == WIDTH, "rows do not fall into the same cache sets");
+_Static_assert(DEPTH % (3 * 2 * WIDTH) == 0, "each of three terms is whole vectors");
 _Static_assert(MULTIPLY_BF16_ROOM >= MOST_ROWS * PAIRS + MOST_COLUMNS * DEPTH / 2,
                "there is room for what is packed at a time");
 
@@ -29,32 +32,64 @@ INLINE v_float load_within(const float *x, size_t at, size_t count)
                                : v_all(0);
 }
 
-/* The same for WIDTH pairs of neighbours. */
-INLINE v_pairs neighbours_within(const float *x, size_t at, size_t count)
+/* The pairs of a part of a packed row: with three terms whole vectors, the last filled with zeros.
+ */
+INLINE size_t part_pairs(size_t depth, int terms)
 {
-    return v_round_neighbours(load_within(x, at, count), load_within(x, at + WIDTH, count));
+    size_t pairs = (depth + 1) / 2;
+    return terms == 1 ? pairs : (pairs + WIDTH - 1) / WIDTH * WIDTH;
 }
 
+/* A left operand's packed row is its numbers or, with three terms, their high parts, these again,
+ * and the low parts. A right one's has high, low, high. */
+enum { LEFT_AGAIN = 1, LEFT_LOW = 2, RIGHT_LOW = 1, RIGHT_AGAIN = 2 };
+
 /* out[rows rounded up to ROWS][PAIRS] = a[rows, depth], zeros around it. */
-static void pack_left(uint32_t *out, const float *a, size_t lda, size_t rows, size_t depth)
+static void pack_left(uint32_t *out, const float *a, size_t lda, size_t rows, size_t depth,
+                      int terms)
 {
+    size_t part = part_pairs(depth, terms);
     for (size_t r = 0; r < rows; r++)
-        for (size_t k = 0; k < depth; k += 2 * WIDTH)
-            v_store_pairs(out + r * PAIRS + k / 2, neighbours_within(a + r * lda, k, depth));
+        for (size_t k = 0; k < depth; k += 2 * WIDTH) {
+            v_float x = load_within(a + r * lda, k, depth),
+                    y = load_within(a + r * lda, k + WIDTH, depth);
+            uint32_t *to = out + r * PAIRS + k / 2;
+            v_pairs high, low;
+            if (terms == 1) {
+                v_store_pairs(to, v_round_neighbours(x, y));
+                continue;
+            }
+            v_split_neighbours(&high, &low, x, y);
+            v_store_pairs(to, high);
+            v_store_pairs(to + LEFT_AGAIN * part, high);
+            v_store_pairs(to + LEFT_LOW * part, low);
+        }
     for (; rows % ROWS; rows++)
         memset(out + rows * PAIRS, 0, PAIRS * sizeof *out);
 }
 
 /* out[columns / COLUMNS][pairs][COLUMNS] = b[depth, columns], zeros around it. */
-static void pack_right(uint32_t *out, const float *b, size_t ldb, size_t depth, size_t columns)
+static void pack_right(uint32_t *out, const float *b, size_t ldb, size_t depth, size_t columns,
+                       int terms)
 {
-    for (size_t panel = 0; panel < columns; panel += COLUMNS)
-        for (size_t k = 0; k < depth; k += 2)
-            for (size_t c = panel; c < panel + COLUMNS; c += WIDTH, out += WIDTH)
-                v_store_pairs(out, v_round_pairs(load_within(b + k * ldb, c, columns),
-                                                 k + 1 < depth
-                                                     ? load_within(b + (k + 1) * ldb, c, columns)
-                                                     : v_all(0)));
+    size_t part = part_pairs(depth, terms);
+    for (size_t panel = 0; panel < columns; panel += COLUMNS, out += (size_t)terms * part * COLUMNS)
+        for (size_t pair = 0; pair < part; pair++)
+            for (size_t c = 0; c < COLUMNS; c += WIDTH) {
+                size_t k = 2 * pair, at = panel + c;
+                v_float x = k < depth ? load_within(b + k * ldb, at, columns) : v_all(0),
+                        y = k + 1 < depth ? load_within(b + (k + 1) * ldb, at, columns) : v_all(0);
+                uint32_t *to = out + pair * COLUMNS + c;
+                v_pairs high, low;
+                if (terms == 1) {
+                    v_store_pairs(to, v_round_pairs(x, y));
+                    continue;
+                }
+                v_split_pairs(&high, &low, x, y);
+                v_store_pairs(to, high);
+                v_store_pairs(to + RIGHT_LOW * part * COLUMNS, low);
+                v_store_pairs(to + RIGHT_AGAIN * part * COLUMNS, high);
+            }
 }
 
 /* Transposes the square: swaps quarters, then quarters of these. */
@@ -78,23 +113,40 @@ INLINE void transpose(v_pairs square[WIDTH])
     }
 }
 
+/* Stores the rows of a square as those of a packed panel, `count` of them at most. */
+INLINE void store_square(uint32_t *out, const v_pairs square[WIDTH], size_t count)
+{
+    for (size_t i = 0; i < WIDTH && i < count; i++)
+        v_store_pairs(out + i * COLUMNS, square[i]);
+}
+
 /* The same for b[columns, depth]. */
 static void pack_right_transposed(uint32_t *out, const float *b, size_t ldb, size_t depth,
-                                  size_t columns)
+                                  size_t columns, int terms)
 {
-    size_t pairs = (depth + 1) / 2;
-    for (size_t panel = 0; panel < columns; panel += COLUMNS, out += pairs * COLUMNS)
+    size_t part = part_pairs(depth, terms);
+    for (size_t panel = 0; panel < columns; panel += COLUMNS, out += (size_t)terms * part * COLUMNS)
         for (size_t c = 0; c < COLUMNS; c += WIDTH)
             for (size_t k = 0; k < depth; k += 2 * WIDTH) {
-                v_pairs square[WIDTH];
+                v_pairs high[WIDTH], low[WIDTH];
+                uint32_t *to = out + k / 2 * COLUMNS + c;
 #pragma GCC unroll 16
-                for (size_t i = 0; i < WIDTH; i++)
-                    square[i] = panel + c + i < columns
-                                    ? neighbours_within(b + (panel + c + i) * ldb, k, depth)
-                                    : v_all_pairs(0);
-                transpose(square);
-                for (size_t i = 0; i < WIDTH && k / 2 + i < pairs; i++)
-                    v_store_pairs(out + (k / 2 + i) * COLUMNS + c, square[i]);
+                for (size_t i = 0; i < WIDTH; i++) {
+                    const float *row = b + (panel + c + i) * ldb;
+                    size_t some = panel + c + i < columns ? depth : 0;
+                    v_float x = load_within(row, k, some), y = load_within(row, k + WIDTH, some);
+                    if (terms == 1)
+                        high[i] = v_round_neighbours(x, y);
+                    else
+                        v_split_neighbours(&high[i], &low[i], x, y);
+                }
+                transpose(high);
+                store_square(to, high, part - k / 2);
+                if (terms == 1)
+                    continue;
+                transpose(low);
+                store_square(to + RIGHT_LOW * part * COLUMNS, low, WIDTH);
+                store_square(to + RIGHT_AGAIN * part * COLUMNS, high, WIDTH);
             }
 }
 
@@ -154,24 +206,25 @@ static void multiply_packed(float *c, size_t ldc, const uint32_t *a, const uint3
 
 void multiply_bf16_tiles(float *c, size_t ldc, const float *a, size_t lda, const float *b,
                          size_t ldb, int transposed, size_t m, size_t n, size_t depth,
-                         int accumulate, float *room)
+                         int accumulate, int terms, float *room)
 {
     uint32_t *left = (uint32_t *)room, *right = left + MOST_ROWS * PAIRS;
     for (size_t row = 0, rows; row < m; row += rows) {
         rows = smaller(m - row, MOST_ROWS);
         for (size_t at = 0, some; at < depth; at += some) {
-            some = smaller(depth - at, DEPTH);
-            pack_left(left, a + row * lda + at, lda, rows, some);
+            some = smaller(depth - at, DEPTH / (size_t)terms);
+            size_t pairs = (size_t)terms * part_pairs(some, terms);
+            pack_left(left, a + row * lda + at, lda, rows, some, terms);
             for (size_t column = 0, columns; column < n; column += columns) {
                 columns = smaller(n - column, MOST_COLUMNS);
                 if (transposed)
-                    pack_right_transposed(right, b + column * ldb + at, ldb, some, columns);
+                    pack_right_transposed(right, b + column * ldb + at, ldb, some, columns, terms);
                 else
-                    pack_right(right, b + at * ldb + column, ldb, some, columns);
+                    pack_right(right, b + at * ldb + column, ldb, some, columns, terms);
                 for (size_t near = 0; near < rows; near += NEAR_ROWS)
                     multiply_packed(c + (row + near) * ldc + column, ldc, left + near * PAIRS,
-                                    right, (some + 1) / 2, accumulate || at,
-                                    smaller(rows - near, NEAR_ROWS), columns);
+                                    right, pairs, accumulate || at, smaller(rows - near, NEAR_ROWS),
+                                    columns);
             }
         }
     }

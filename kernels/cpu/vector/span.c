@@ -104,6 +104,15 @@ void round_span_bf16(float *y, const float *x, size_t count)
         y[i] = float_round_bf16(x[i]);
 }
 
+void split_span_bf16(float *restrict high, float *restrict low, const float *restrict x,
+                     size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        high[i] = float_high_bf16(x[i]);
+        low[i] = float_low_bf16(x[i]);
+    }
+}
+
 void rotate_half_head(float *x, const float *cosine, const float *sine, size_t pairs,
                       float direction)
 {

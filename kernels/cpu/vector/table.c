@@ -55,6 +55,7 @@ const struct vector_kernels VECTOR_NAME(vector_kernels) = {
     .dot_double = dot_span_double,
     .add_scaled_double = add_scaled_span_double,
     .round_bf16 = round_span_bf16,
+    .split_bf16 = split_span_bf16,
 #ifdef __AVX512BF16__
     .multiply_bf16 = multiply_bf16_tiles,
 #endif

@@ -269,6 +269,32 @@ INLINE v_pairs v_round_pairs(v_float x, v_float y)
     return (v_pairs)_mm512_permutexvar_epi16(order, (__m512i)v_round_neighbours(x, y));
 }
 
+/* Both floats limited to those that round to finite numbers of bf16; NaN to any of them. */
+INLINE v_float v_limit_bf16(v_float x)
+{
+    const v_float most = v_all(0x1.fep127f);
+    return _mm512_max_ps(_mm512_min_ps(x, most), -most);
+}
+
+/* x and y as sums of two numbers of bf16 (float_high_bf16, float_low_bf16; denormal ones are 0),
+ * ordered as by v_round_neighbours. */
+INLINE void v_split_neighbours(v_pairs *high, v_pairs *low, v_float x, v_float y)
+{
+    __m512i h = (__m512i)v_round_neighbours(v_limit_bf16(x), v_limit_bf16(y));
+    v_pairs first = (v_pairs)_mm512_cvtepu16_epi32(_mm512_castsi512_si256(h)) << 16,
+            second = (v_pairs)_mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64(h, 1)) << 16;
+    *high = (v_pairs)h;
+    *low = v_round_neighbours(x - (v_float)first, y - (v_float)second);
+}
+
+/* The same, ordered as by v_round_pairs. */
+INLINE void v_split_pairs(v_pairs *high, v_pairs *low, v_float x, v_float y)
+{
+    v_pairs h = v_round_pairs(v_limit_bf16(x), v_limit_bf16(y));
+    *high = h;
+    *low = v_round_pairs(x - (v_float)(h << 16), y - (v_float)(h & 0xffff0000u));
+}
+
 /* c + a0 b0 + a1 b1 of every pair in float, by two fused additions that treat denormal factors and
  * results as 0. */
 INLINE v_float v_fma_pairs(v_pairs a, v_pairs b, v_float c)
