@@ -194,7 +194,7 @@ static struct weight *weight_of(struct kernels *k, enum weight_use use, size_t r
 {
     struct error e;
     double *x = numbers(rows * columns, size);
-    struct weight_part part = {x, ELEMENT_F64, 1, rows, columns, 0, columns, 1, 0, 0, NULL};
+    struct weight_part part = {x, ELEMENT_F64, 1, rows, columns, 0, columns, 1, 0, 0, NULL, 0};
     struct weight *w = k->weight_load(k, use, &part, 1, &e);
     if (!w)
         die(e.text);
