@@ -143,5 +143,17 @@ def trained_table(states, repeats):
 
 
 def lengths_trained(states, repeats):
-    """Whether mamba2 was measured as trained on three lengths."""
-    return len(by_training(states, repeats)) > 2
+    """Whether mamba2 was measured as trained on several lengths."""
+    return len(by_training(states, repeats)) > 1
+
+
+def times(a, b):
+    return f"{b / a:.1f}"
+
+
+def trained_ratios(states, repeats):
+    """The shortest and the longest training length, and how many times as long the second one's field and mean distance are."""
+    found = by_training(states, repeats)
+    first, last = found[min(found)], found[max(found)]
+    return (first.trained, last.trained, last.trained / first.trained, erf_at(last.name, 4096, "0.99") / erf_at(first.name, 4096, "0.99"),
+            distance_at(last.name, 4096)[0] / distance_at(first.name, 4096)[0])
