@@ -5,7 +5,7 @@ import re
 
 from distances import STUDENT
 from tables import markdown, rank_correlation, signed
-from validation import data, interval
+from validation import data, decay, interval
 
 BESIDE = ("alibi", "rotary", "window-40")
 
@@ -85,9 +85,25 @@ def far_change(model, last):
     return float(row["change"]), STUDENT[7] * float(row["change_se"])
 
 
-def fastest_left(model):
-    """The factor by which the slowest head's state decays from token to token, as what it loses."""
+def far_ends():
+    """The last positions of the octaves beyond L_tr."""
+    return sorted({last for r in data("recurrent-far") if (last := int(r["last"])) >= 256})
+
+
+def shows_increase(model, last):
+    """Whether the whole interval of the change in an octave is above 0."""
+    change, half = far_change(model, last)
+    return change - half > 0
+
+
+def slowest_loss(model):
+    """What the slowest head's state loses from one token to the next, as a part of it."""
     return 1 - math.exp(math.log(0.01) / slowest(model))
+
+
+def falls_by(model):
+    """What the share of one input loses from one token to the next beyond L_tr, by the exponential fitted there."""
+    return 1 - math.exp(-float(decay(model, "exponential", 128, "recurrent-decay")["value"]))
 
 
 def interval3(row):
