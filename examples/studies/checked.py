@@ -63,7 +63,7 @@ def coverage_table():
             if not covers(quantity, n):
                 continue
             rows.append([quantity, n, *(f"{percent(average(c.values()))} ({percent(min(c.values()))})" for c in (covers(quantity, n, m) for m in METHODS)),
-                         "" if quantity.startswith("growth") or "less" in quantity else f"{percent(width(quantity, n))} %"])
+                         "" if quantity not in FIELDS else f"{percent(width(quantity, n))} %"])
     return markdown(["interval of", "segments", *METHODS, "width"], rows)
 
 
