@@ -78,7 +78,7 @@ struct erf_settings {
  * c itself where v is 0, and where v_b alone is 0, 0 if c_b > c and 1 if c_b < c. lo and hi are the
  * 2.5 % and 97.5 % quantiles (inverse empirical CDF) over replicates, of the curve at each position
  * and of its ERF: the ERFs whose hypothesis the interval of c does not reject. 2 or 3 segments
- * do not bear an interval, and a single one has none (lo = hi = the value). */
+ * are too few for an interval, and a single one has none (lo = hi = the value). */
 int erf_summarize(struct erf_summary *out, uint8_t *status, const double *norm,
                   const double *logprob, size_t segments, size_t positions,
                   const struct erf_settings *settings);
