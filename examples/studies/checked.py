@@ -73,7 +73,8 @@ def with_two_seeds(models, repeats):
 
 
 SEEDED = (("NLL at L_tr", "nats", lambda m: m.nll()), ("its rise at 2 L_tr", "nats", lambda m: m.rise(2)[0]), ("its rise at 4 L_tr", "nats", lambda m: m.rise(4)[0]),
-          ("its rise at 16 L_tr", "nats", lambda m: m.rise(16)[0]), ("ln ERF(0.5)", "", lambda m: math.log(m.erf(0.5).tokens)), ("ln ERF(0.99)", "", lambda m: math.log(m.erf().tokens)))
+          ("its rise at 16 L_tr", "nats", lambda m: m.rise(16)[0]), ("NLL at 16 L_tr", "nats", lambda m: m.nll(16 * m.trained)),
+          ("ln ERF(0.5)", "", lambda m: math.log(m.erf(0.5).tokens)), ("ln ERF(0.99)", "", lambda m: math.log(m.erf().tokens)))
 
 
 def spread_of_seeds(value, pairs):
