@@ -317,6 +317,7 @@ int bias_rows(const struct bias_set *s, const struct layer_bias *b)
 
 void bias_layers_text(char *out, size_t size, const struct bias_set *s, int index)
 {
+    static const char rest[] = ", ...";
     size_t used = 0;
     int members = 0;
 
@@ -326,17 +327,22 @@ void bias_layers_text(char *out, size_t size, const struct bias_set *s, int inde
     if (members == s->layers)
         return;
     used = (size_t)snprintf(out, size, members == 1 ? "layer" : "layers");
-    for (int first = 0, last, any = 0; first < s->layers; first = last + 1) {
+    for (int first = 0, last, any = 0; first < s->layers && used < size; first = last + 1) {
+        char item[32];
         last = first;
         if (s->bias_of_layer[first] != index)
             continue;
         while (last + 1 < s->layers && s->bias_of_layer[last + 1] == index)
             last++;
-        if (used < size)
-            used += (size_t)snprintf(out + used, size - used, "%s%d", any ? ", " : " ", first + 1);
-        if (last > first && used < size)
-            used += (size_t)snprintf(out + used, size - used, "-%d", last + 1);
-        any = 1;
+        size_t length = (size_t)snprintf(item, sizeof item, "%s%d", any ? ", " : " ", first + 1);
+        if (last > first)
+            length += (size_t)snprintf(item + length, sizeof item - length, "-%d", last + 1);
+        if (used + length + sizeof rest > size) { /* no number is cut */
+            snprintf(out + used, size - used, "%s", any ? rest : rest + 1);
+            return;
+        }
+        memcpy(out + used, item, length + 1);
+        used += length, any = 1;
     }
 }
 

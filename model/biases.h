@@ -46,8 +46,8 @@ void biases_free(struct bias_set *s);
 /* Rows of this bias: its heads, or 1 when all heads are equal. */
 int bias_rows(const struct bias_set *s, const struct layer_bias *b);
 
-/* Layers of bias number `index` as "layers 1-4, 6", or "layer 2"; empty for a formula or when all
- * layers share it. */
+/* Layers of bias number `index` as "layers 1-4, 6", or "layer 2", or "layers 1-4, ..." if not all
+ * fit; empty for a formula or when all layers share it. */
 void bias_layers_text(char *out, size_t size, const struct bias_set *s, int index);
 
 /* table[rows, distances] of b(t), rows as in bias_rows; L = distances. Messages begin with

@@ -67,7 +67,7 @@ static void test_layers(void **state)
     int of_layer[LAYERS] = {0, 0, 1, 0, 2, 2};
     const struct bias_set s = {.layers = LAYERS, .bias_of_layer = of_layer, .bias_count = 3};
     const char *const want[] = {"layers 1-2, 4", "layer 3", "layers 5-6"};
-    char text[64], narrow[8];
+    char text[64], narrow[8], cut[24];
 
     (void)state;
     for (int b = 0; b < 3; b++) {
@@ -76,6 +76,10 @@ static void test_layers(void **state)
     }
     bias_layers_text(narrow, sizeof narrow, &s, 0);
     assert_string_equal(narrow, "layers ");
+    bias_layers_text(cut, 18, &s, 0);
+    assert_string_equal(cut, "layers 1-2, ...");
+    bias_layers_text(cut, 19, &s, 0);
+    assert_string_equal(cut, "layers 1-2, 4");
     memset(of_layer, 0, sizeof of_layer);
     bias_layers_text(text, sizeof text, &s, 0);
     assert_string_equal(text, "");
