@@ -113,24 +113,42 @@ void nest(const char *outer, const char *member)
     json_decref(whole);
 }
 
-void change_tensor(const char *golden, const char *name, const char *tensor, uint16_t value,
-                   size_t count)
+/* `count` elements of a tensor of a safetensors file, of 2 bytes each, set to `value`. */
+static void set_elements(unsigned char *bytes, size_t size, const char *tensor, uint16_t value,
+                         size_t count)
 {
     static const char offsets[] = "\"data_offsets\":[";
-    char path[512], quoted[256];
-    size_t size, from;
-    unsigned char *bytes, *config;
-
-    snprintf(path, sizeof path, "%s/model.safetensors", golden);
-    bytes = scratch_read(path, &size);
+    char quoted[256];
     snprintf(quoted, sizeof quoted, "\"%s\"", tensor);
     const char *at_tensor = memmem(bytes, size, quoted, strlen(quoted)),
                *at_offset = at_tensor ? strstr(at_tensor, offsets) : NULL;
     assert_non_null(at_offset);
-    from = 8 + (size_t)(bytes[0] + 256 * bytes[1]) + strtoul(at_offset + strlen(offsets), NULL, 10);
+    size_t from = 8 + (size_t)(bytes[0] + 256 * bytes[1]) +
+                  strtoul(at_offset + strlen(offsets), NULL, 10);
     assert_true(from + 2 * count <= size);
     for (size_t i = 0; i < count; i++)
         memcpy(bytes + from + 2 * i, &value, 2);
+}
+
+void change_elements(const char *tensor, uint16_t value, size_t count)
+{
+    size_t size;
+    unsigned char *bytes = scratch_read(scratch_path(scratch_folder, "model.safetensors"), &size);
+    set_elements(bytes, size, tensor, value, count);
+    scratch_write(scratch_folder, "model.safetensors", bytes, size);
+    free(bytes);
+}
+
+void change_tensor(const char *golden, const char *name, const char *tensor, uint16_t value,
+                   size_t count)
+{
+    char path[512];
+    size_t size;
+    unsigned char *bytes, *config;
+
+    snprintf(path, sizeof path, "%s/model.safetensors", golden);
+    bytes = scratch_read(path, &size);
+    set_elements(bytes, size, tensor, value, count);
     assert_int_equal(mkdir(at("%s", name), 0700), 0);
     scratch_write(at("%s", name), "model.safetensors", bytes, size);
     free(bytes);

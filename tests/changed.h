@@ -18,6 +18,8 @@ int rename_tensors(const char *folder, const char *from, const char *to);
 void nest(const char *outer, const char *member);
 /* One more change of the config.json that lies there. */
 void change_again(const char *path, const char *value);
+/* The same change as change_tensor's of the model.safetensors that lies there. */
+void change_elements(const char *tensor, uint16_t value, size_t count);
 
 /* A golden that is not read with a member of its config.json set to a value: a message with these
  * words (tests/scratch.h, check_message). */

@@ -207,6 +207,43 @@ static void test_refused(void **state)
     check_refused(rows, LENGTH(rows));
 }
 
+/* Decays that are no numbers. */
+static void test_decays(void **state)
+{
+    static const struct {
+        const char *golden, *tensor, *words;
+    } rows[] = {
+        {"mamba", "backbone.layers.1.mixer.A_log", "layers.1.mixer.A_log' holds"},
+        {"recurrent-gemma", "model.layers.2.temporal_block.rg_lru.recurrent_param",
+         "layers.2.temporal_block.rg_lru.recurrent_param' holds"},
+        {"rwkv", "rwkv.blocks.1.attention.time_decay", "blocks.1.attention.time_decay' holds"},
+    };
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct error e = {""};
+        const char *folder = changed(rows[i].golden, "use_cache", "true");
+        change_elements(rows[i].tensor, 0x7FC0, 2); /* NaN, in bf16 and in float */
+        if (decoder_open(folder, &e))
+            fail_msg("%s: was opened", rows[i].golden);
+        assert_int_equal(check_message(rows[i].golden, &e, rows[i].words), 0);
+    }
+}
+
+/* Rates that leave nothing of a row are as large as a mean of decays may be (run/attention). */
+static void test_large_decays(void **state)
+{
+    struct error e = {""};
+    (void)state;
+    const char *folder = changed("rwkv", "use_cache", "true");
+    change_elements("rwkv.blocks.1.attention.time_decay", 0x4280, 2); /* 64 */
+    struct decoder *d = decoder_open(folder, &e);
+    if (!d)
+        fail_msg("%s", e.text);
+    const double *rates = d->blocks[2].mixer.recurrence.rate.data;
+    assert_true(rates[0] == 6e4 && rates[2] < 100);
+    decoder_close(d);
+}
+
 /* Where the library and the models' own code differ. */
 static void test_said(void **state)
 {
@@ -225,6 +262,9 @@ static void test_said(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_said)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_decays),
+                                       cmocka_unit_test(test_large_decays),
+                                       cmocka_unit_test(test_said)};
     return cmocka_run_group_tests_name("families", tests, scratch_setup, scratch_teardown);
 }

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* A float's largest rate, which leaves nothing of a row. */
-#define RATE_MOST 1e30
+/* The largest rate: it leaves nothing of a row, and is one that means of decays can have. */
+#define RATE_MOST 6e4
 enum { HALVINGS_MOST = 30 };
 
 /* What a configuration says. */
@@ -91,7 +91,7 @@ static int read_shifted(struct shifted_linear *out, struct decoder *d, size_t ro
                : 0;
 }
 
-/* e^time_decay. */
+/* e^time_decay, up to RATE_MOST. */
 static int read_rates(view *out, struct decoder *d, size_t channels, const char *stem,
                       struct error *e)
 {
@@ -99,11 +99,15 @@ static int read_rates(view *out, struct decoder *d, size_t channels, const char 
     view stored;
     if (!rates || family_vector(&stored, d, channels, e, "%s.time_decay", stem))
         return -1;
-    for (size_t i = 0; i < channels; i++)
-        rates[i] = tensors_supposed(d->tensors)
-                       ? 1
-                       : fmin(exp(element_read(stored.data, stored.type, i * stored.row_stride)),
-                              RATE_MOST);
+    for (size_t i = 0; i < channels; i++) {
+        double of = tensors_supposed(d->tensors)
+                        ? 0
+                        : element_read(stored.data, stored.type, i * stored.row_stride);
+        if (isnan(of))
+            return fail(e, "%s: tensor '%s.time_decay' holds nan (expected logarithms of decays)",
+                        d->path, stem);
+        rates[i] = fmin(exp(of), RATE_MOST);
+    }
     *out = family_own_view(rates, channels);
     return 0;
 }
