@@ -51,7 +51,7 @@ from crossed import CROSSED, ROWS as CROSSED_ROWS, crossed  # noqa: E402
 from distant import AVERAGED, BIASED, FAR, averaging, dtypes, far  # noqa: E402
 from probes import COSTED, EDGE_ROWS, MODELS, config_of, copies, costs, edges, place_of, positions_of, protocols, tokens_of  # noqa: E402
 from repeated import BLOCKED, RIVALS, against, attended, blocks, fields_at, is_bias  # noqa: E402
-from states import BESIDE, growth, heads, lengths, recurrent_names  # noqa: E402
+from states import BESIDE, TRAINED_AGAIN, growth, heads, lengths, recurrent_names  # noqa: E402
 from validation import REAL_SEGMENTS  # noqa: E402
 
 LENGTH, SEGMENTS, TESTS = 513, 400, 100
@@ -261,10 +261,10 @@ STAGES |= {
     "recurrent-validation": (recurrent_names, validation, STAGES["validation"][2]),
     "recurrent-decay": (recurrent_names, decay, STAGES["decay"][2]),
     "recurrent-far": (recurrent_names, far, STAGES["far"][2]),
-    "recurrent-lengths": (lambda: [*recurrent_names(), *BESIDE], lengths, ["the field of 100 segments by the number of inputs, with 95 % intervals; distance: mean over segments of the sum of t s(t), t the distance from the last "
+    "recurrent-lengths": (lambda: [*recurrent_names(), *TRAINED_AGAIN, *BESIDE], lengths, ["the field of 100 segments by the number of inputs, with 95 % intervals; distance: mean over segments of the sum of t s(t), t the distance from the last "
                                                                           "input, s its share of the gradient; nll: of the last token, in nats; _se: standard errors"]),
     "recurrent-growth": (lambda: [*recurrent_names(), *BESIDE], growth, ["reach erf --growth --threshold 0.5, 400 segments of 1024 tokens, with 95 % intervals"]),
-    "recurrent-heads": (recurrent_names, heads, ["reach erf --attention, 100 segments of 129 tokens; units: doc/outputs.md, attention.csv"]),
+    "recurrent-heads": (lambda: [*recurrent_names(), *TRAINED_AGAIN], heads, ["reach erf --attention, 100 segments of 129 tokens; units: doc/outputs.md, attention.csv"]),
 }
 
 

@@ -160,16 +160,10 @@ def trained_table(states, repeats):
 
 def lengths_trained(states, repeats):
     """Whether mamba2 was measured as trained on several lengths."""
-    return len(by_training(states, repeats)) > 1
+    return len(by_training(states, repeats)) > 2
 
 
-def times(a, b):
-    return f"{b / a:.1f}"
-
-
-def trained_ratios(states, repeats):
-    """The shortest and the longest training length, and how many times as long the second one's field and mean distance are."""
-    found = by_training(states, repeats)
-    first, last = found[min(found)], found[max(found)]
-    return (first.trained, last.trained, last.trained / first.trained, erf_at(last.name, 4096, "0.99") / erf_at(first.name, 4096, "0.99"),
-            distance_at(last.name, 4096)[0] / distance_at(first.name, 4096)[0])
+def widening(states, repeats, shorter, longer):
+    """How many times as long ERF(0.99) and the mean distance are with longer training segments."""
+    a, b = (by_training(states, repeats)[length].name for length in (shorter, longer))
+    return erf_at(b, 4096, "0.99") / erf_at(a, 4096, "0.99"), distance_at(b, 4096)[0] / distance_at(a, 4096)[0]

@@ -9,6 +9,7 @@ from learned import measure_field
 from probes import RECURRENT, place_of, run
 
 BESIDE = ("alibi", "rotary", "window-40")       # attention, for comparison
+TRAINED_AGAIN = ("mamba2-train-32", "mamba2-train-512")     # weights are not kept: what is in data/ stands, or they lie in examples/recurrent
 INPUTS, SEGMENTS = (64, 128, 256, 512, 1024, 2048, 4096), 100
 THRESHOLDS = ("0.5", "0.9", "0.99")
 DECAY_INPUTS, EPSILON = 128, "0.01"
