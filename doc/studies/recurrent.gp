@@ -324,9 +324,9 @@ plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      $m1 using 1:2 with linespoints lc rgb '#D55E00' dt 1 pt 7 pi 5 ps 1.1 lw 1.2 notitle, \
      $m2 using 1:2 with linespoints lc rgb '#009E73' dt 1 pt 9 pi 5 ps 1.1 lw 1.2 notitle, \
      $m3 using 1:2 with linespoints lc rgb '#CC79A7' dt 1 pt 11 pi 5 ps 1.1 lw 1.2 notitle, \
-     $m4 using 1:2 with linespoints lc rgb '#E69F00' dt 1 pt 4 pi 5 ps 1.1 lw 1.2 notitle, \
-     $m5 using 1:2 with linespoints lc rgb '#56B4E9' dt 1 pt 6 pi 5 ps 1.1 lw 1.2 notitle, \
-     $m6 using 1:2 with linespoints lc rgb '#000000' dt 1 pt 8 pi 5 ps 1.1 lw 1.2 notitle
+     $m4 using 1:2 with linespoints lc rgb '#E69F00' dt 1 pt 13 pi 5 ps 1.1 lw 1.2 notitle, \
+     $m5 using 1:2 with linespoints lc rgb '#56B4E9' dt 1 pt 15 pi 5 ps 1.1 lw 1.2 notitle, \
+     $m6 using 1:2 with linespoints lc rgb '#000000' dt 1 pt 2 pi 5 ps 1.1 lw 1.2 notitle
 set xrange [56:4700]
 set yrange [10:3000]
 set format y '%.0f'
@@ -339,7 +339,7 @@ plot $line2 with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      $d1 using 1:2:3 with yerrorlines lc rgb '#D55E00' dt 1 pt 7 ps 1.1 lw 1.2 title 'lightning', \
      $d2 using 1:2:3 with yerrorlines lc rgb '#009E73' dt 1 pt 9 ps 1.1 lw 1.2 title 'mamba2', \
      $d3 using 1:2:3 with yerrorlines lc rgb '#CC79A7' dt 1 pt 11 ps 1.1 lw 1.2 title 'mamba2-attention', \
-     $d4 using 1:2:3 with yerrorlines lc rgb '#E69F00' dt 1 pt 4 ps 1.1 lw 1.2 title 'alibi', \
-     $d5 using 1:2:3 with yerrorlines lc rgb '#56B4E9' dt 1 pt 6 ps 1.1 lw 1.2 title 'rotary', \
-     $d6 using 1:2:3 with yerrorlines lc rgb '#000000' dt 1 pt 8 ps 1.1 lw 1.2 title 'window-40'
+     $d4 using 1:2:3 with yerrorlines lc rgb '#E69F00' dt 1 pt 13 ps 1.1 lw 1.2 title 'alibi', \
+     $d5 using 1:2:3 with yerrorlines lc rgb '#56B4E9' dt 1 pt 15 ps 1.1 lw 1.2 title 'rotary', \
+     $d6 using 1:2:3 with yerrorlines lc rgb '#000000' dt 1 pt 2 ps 1.1 lw 1.2 title 'window-40'
 unset multiplot

@@ -186,13 +186,14 @@ def far(folder):
 def states(models, folder):
     """Models with states and some with attention: the share of one input by its distance, and the mean distance of the gradient by the number of inputs."""
     names = list(dict.fromkeys(row["model"] for row in validation.data("recurrent-lengths") if row["model"] in models and models[row["model"]].trained == TRAINED))
+    marks = (*MARKS[:4], 13, 15, 2)     # small ones, of which an open and a filled one look alike
     data, left, right = "", ["$line with lines lc rgb '#808080' lw 1 dt 3 notitle"], ["$line2 with lines lc rgb '#808080' lw 1 dt 3 notitle"]
     for i, name in enumerate(names):
         points = [p for k, p in enumerate(models[name].curve) if p[0] < 8 or k % 3 == 0]
         data += block(f"m{i}", [(f"{(a[0] * b[0]) ** 0.5:.2f}", f"{(b[1] - a[1]) / (b[0] - a[0]):.4g}") for a, b in zip(points, points[1:]) if b[1] - a[1] > 1e-9])
         data += block(f"d{i}", [(inputs, *recurrent.distance_at(name, inputs)) for inputs in recurrent.by_inputs(name)])
-        left.append(f"$m{i} using 1:2 with linespoints {style(i)} pt {MARKS[i % len(MARKS)]} pi 5 ps 1.1 lw 1.2 notitle")
-        right.append(f"$d{i} using 1:2:3 with yerrorlines {style(i)} pt {MARKS[i % len(MARKS)]} ps 1.1 lw 1.2 title '{name}'")
+        left.append(f"$m{i} using 1:2 with linespoints {style(i)} pt {marks[i]} pi 5 ps 1.1 lw 1.2 notitle")
+        right.append(f"$d{i} using 1:2:3 with yerrorlines {style(i)} pt {marks[i]} ps 1.1 lw 1.2 title '{name}'")
     write(folder, "recurrent", 8,
           "# style\nset encoding utf8\nset tics nomirror\nset border 3\nset logscale xy\nset format x '%.0f'\n"
           f"# data\n{block('line', [(TRAINED, 1e-7), (TRAINED, 1)])}{block('line2', [(TRAINED, 10), (TRAINED, 3000)])}{data}"
