@@ -5,7 +5,7 @@ from functools import cache
 from models import INPUTS, Field
 from gates import RISE  # models makes it found
 from predictors import RULES, SEEN, area, outcome
-from tables import base_rate, chance, holm, markdown, rank_correlation, signed, with_kernel
+from tables import base_rate, chance, holm, markdown, rank_correlation, signed, student_p, with_kernel
 from validation import data
 
 LENGTHS = (512, INPUTS, 2048)
@@ -56,6 +56,11 @@ def segments_at(name, inputs):
 def cannot_fail(model):
     """Whether no input beyond L_tr reaches the prediction: a window whose cone lies within L_tr."""
     return model.cone is not None and model.cone <= model.trained
+
+
+def exempt(model):
+    """Whether [A], section 6.2, exempts this kind from ERF(0.99) <= L_tr: Sandwich, KERPLE, T5."""
+    return any(kind in model.name for kind in ("sandwich", "kerple", "t5"))
 
 
 def counted(models, inputs=INPUTS):
@@ -146,10 +151,13 @@ def half_at(models, name):
 
 # ---- [A], table 3 ----
 
+RIVAL_T = 1.969     # 97.5 % point of Student's t with 255 degrees of freedom: 256 targets
+
+
 def rival(name, inputs):
     """(NLL, difference from Sandwich's, half of its 95 % interval)."""
     row = next(r for r in data("against") if (r["model"], r["inputs"]) == (name, str(inputs)))
-    return float(row["nll"]), float(row["from_sandwich"]), 1.96 * float(row["from_sandwich_se"])
+    return float(row["nll"]), float(row["from_sandwich"]), RIVAL_T * float(row["from_sandwich_se"])
 
 
 def rivals():
@@ -166,6 +174,12 @@ def rival_targets():
 
 def rival_differences():
     return [rival(n, c)[1:] for n in rivals() if n != "sandwich" for c in rivals_at()]
+
+
+def corrected_rivals():
+    """The encodings and inputs whose difference from Sandwich Holm's correction leaves at 0.05."""
+    asked = [(n, c) for n in rivals() if n != "sandwich" for c in rivals_at()]
+    return {pair for pair, p in zip(asked, holm([student_p(RIVAL_T * d / half, 255) for d, half in rival_differences()])) if p < 0.05}
 
 
 def rivals_table():
