@@ -2,7 +2,7 @@
 
 import math
 
-from tables import markdown, signed
+from tables import markdown, rank_correlation, signed
 from validation import data
 
 LEAST = 0.1     # nats: a gain that counts
@@ -31,6 +31,12 @@ def protocol_differences():
 def farthest(model, inputs=512):
     """The largest distance tried at which the whole interval of the gain lies above LEAST; 0 where none does."""
     return max((d for d, (gain, half) in copies_of(model, inputs).items() if gain - half > LEAST), default=0)
+
+
+def recall_and_field(models, q, chosen=lambda model: True):
+    """Rank correlation of that distance with ERF(q), over the models chosen."""
+    asked = [models[n] for n in copied() if copies_of(n, 512) and chosen(models[n])]
+    return rank_correlation([farthest(m.name) for m in asked], [m.erf(q).tokens for m in asked])
 
 
 def copies_table(models, inputs):
@@ -73,9 +79,19 @@ def near_sliding():
     return [n for n in protocol_models() if not n.startswith("window-") and protocol(n, "cached") and abs(apart(n)) < 0.01 * float(protocol(n, "sliding")["nll"])]
 
 
-def seconds_ratio(models):
-    """Processor time of the sliding protocol over that of blocks: least, most and mean."""
-    found = [float(protocol(m, "sliding")["seconds"]) / float(protocol(m, "nonoverlapping")["seconds"]) for m in models]
+def between_protocols():
+    """Models whose loss with a cache is below that of blocks, and not that of sliding windows."""
+    return [n for n in protocol_models() if not n.startswith("window-") and lower(n, "cached") and n not in near_sliding()]
+
+
+def past_least(model, inputs=128):
+    """By how much the NLL at that many inputs is above its least at that many or fewer."""
+    return model.at[inputs]["nll"] - min(at["nll"] for context, at in model.at.items() if context <= inputs)
+
+
+def seconds_ratio(models, name="sliding"):
+    """Processor time of a protocol over that of blocks, of the models that have both: least, most and mean."""
+    found = [float(protocol(m, name)["seconds"]) / float(protocol(m, "nonoverlapping")["seconds"]) for m in models if protocol(m, name)]
     return min(found), max(found), math.fsum(found) / len(found)
 
 
