@@ -148,13 +148,22 @@ def nll_at(model, change, context):
     return float(changes_of(model)[change][context]["nll"])
 
 
-def rule_of_changes(right):
-    """Changes for which ERF(0.5) <= 0.35 L_tr says rightly, or wrongly, whether the NLL rises beyond L_tr by more than 2 %."""
-    named = []
+def judged_changes():
+    """(whether its NLL stays within 2 % of that at L_tr, what ERF(0.5) <= 0.35 L_tr says of that, its name with both) of each model and change."""
+    found = []
     for model in dict.fromkeys(row["model"] for row in data("changes")):
         for title, at in changes_of(model).items():
-            nll = [float(at[c]["nll"]) for c in sorted(at)]
-            holds, says = max(nll[1:]) <= 1.02 * nll[0], int(at[max(at)]["half"]) <= 0.35 * 128
-            if (holds == says) == right:
-                named.append(f"`{model}`, {title} (ERF(0.5) {at[max(at)]['half']}, {nll[0]:.2f} to {nll[-1]:.2f})")
-    return named
+            nll, half = [float(at[c]["nll"]) for c in sorted(at)], int(at[max(at)]["half"])
+            found.append((max(nll[1:]) <= 1.02 * nll[0], half <= 0.35 * 128, f"`{model}`, {title} (ERF(0.5) {half}, {nll[0]:.2f} to {nll[-1]:.2f})"))
+    return found
+
+
+def rule_of_changes(right):
+    """Changes for which ERF(0.5) <= 0.35 L_tr says rightly, or wrongly, whether the NLL rises beyond L_tr by more than 2 %."""
+    return [name for holds, says, name in judged_changes() if (holds == says) == right]
+
+
+def constant_of_changes():
+    """How many of them the best constant prediction is right for."""
+    holding = sum(holds for holds, *_ in judged_changes())
+    return max(holding, len(judged_changes()) - holding)
