@@ -1,6 +1,7 @@
 #include "model/recurrence_layout.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -181,14 +182,27 @@ int recurrence_settings(struct recurrence_sizes *s, const struct recurrence_layo
     if ((o->form == RECURRENCE_FIXED ? read_fixed_sizes(s, d, e) : read_sizes(s, o, d, e)) ||
         recurrence_kinds(o, d, e))
         return -1;
-    int count = 0;
-    for (int l = 0; l < d->layers; l++)
-        count += block_recurs(&d->blocks[l]);
-    if (count)
-        family_describe(d, "recurrences with states of %ld x %ld%s in %d of %d layers", s->key_size,
-                        s->value_size, o->form == RECURRENCE_FIXED ? " and fixed decays" : "",
-                        count, d->layers);
+    recurrence_describe(d, "recurrences with states of %ld x %ld%s", s->key_size, s->value_size,
+                        o->form == RECURRENCE_FIXED ? " and fixed decays" : "");
     return 0;
+}
+
+void recurrence_describe(struct decoder *d, const char *format, ...)
+{
+    char text[128];
+    int count = 0, attends = 0;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (int l = 0; l < d->layers; l++) {
+        count += block_recurs(&d->blocks[l]);
+        attends |= block_attends(&d->blocks[l]);
+    }
+    if (!attends && d->position == POSITION_ROTARY)
+        *d->position_text = 0;
+    if (count)
+        family_describe(d, "%s in %d of %d layers", text, count, d->layers);
 }
 
 view recurrence_taps(view v, size_t first, size_t count)

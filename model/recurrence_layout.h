@@ -92,6 +92,9 @@ int recurrence_read(struct block *b, const struct recurrence_sizes *sizes, struc
 /* Which layers are recurrences. */
 int recurrence_kinds(const struct recurrence_layout *layout, struct decoder *d,
                      struct error *e) MUST_USE;
+/* Adds to d->position_text what the recurrences hold, and in how many layers. Rotary positions are
+ * taken out of it if no layer attends. */
+void recurrence_describe(struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 /* The width of all heads, if it has a key: 0, if not. */
 int recurrence_inner(long *inner, const struct recurrence_layout *layout, const struct decoder *d,
                      struct error *e) MUST_USE;

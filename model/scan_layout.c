@@ -21,7 +21,6 @@ int scan_settings(struct recurrence_sizes *s, const struct recurrence_layout *o,
                   struct error *e)
 {
     struct config *c = d->config;
-    int count = 0;
     s->heads = s->groups = 1;
     if ((o->heads && config_int(c, o->heads, 1, 1 << 16, &s->groups, e)) ||
         config_int(c, o->key_size, 1, SCAN_SIZE_MOST, &s->key_size, e) ||
@@ -38,11 +37,8 @@ int scan_settings(struct recurrence_sizes *s, const struct recurrence_layout *o,
     if (s->value_size % s->groups)
         return fail(e, "%s: a width of %ld is not a multiple of %s %ld", config_path(c),
                     s->value_size, o->heads, s->groups);
-    for (int l = 0; l < d->layers; l++)
-        count += block_recurs(&d->blocks[l]);
-    if (count)
-        family_describe(d, "scans of %ld channels with %ld states each in %d of %d layers",
-                        s->value_size, s->key_size, count, d->layers);
+    recurrence_describe(d, "scans of %ld channels with %ld states each", s->value_size,
+                        s->key_size);
     return 0;
 }
 
@@ -178,7 +174,6 @@ int lru_settings(struct recurrence_sizes *s, const struct recurrence_layout *o, 
                  struct error *e)
 {
     struct config *c = d->config;
-    int count = 0;
     s->heads = s->key_size = 1;
     if (config_int_or(c, o->inner, 1, 1 << 24, d->hidden, &s->value_size, e) ||
         config_int(c, o->reach, 1, CONVOLUTION_MOST, &s->reach, e) || recurrence_kinds(o, d, e))
@@ -186,11 +181,7 @@ int lru_settings(struct recurrence_sizes *s, const struct recurrence_layout *o, 
     if (s->value_size % d->heads)
         return fail(e, "%s: %s %ld is not a multiple of the %d blocks of its gates, one for a head",
                     config_path(c), o->inner, s->value_size, d->heads);
-    for (int l = 0; l < d->layers; l++)
-        count += block_recurs(&d->blocks[l]);
-    if (count)
-        family_describe(d, "linear recurrent units of %ld channels in %d of %d layers",
-                        s->value_size, count, d->layers);
+    recurrence_describe(d, "linear recurrent units of %ld channels", s->value_size);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* model/biases.c: windows and layers as people read them, and biases as tables. */
+/* model/biases.c: windows, layers and positions as people read them, and biases as tables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +6,7 @@
 
 #include "analyze/formula_window.h"
 #include "model/biases.h"
+#include "model/recurrence_layout.h"
 
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>
@@ -59,6 +60,44 @@ static void test_windows(void **state)
         assert_string_equal(text, cases[i].text);
         assert_int_equal(decoder_window(&d), cases[i].uniform);
         free(text);
+    }
+}
+
+/* Rotary positions turn keys: where no layer attends there is nothing to say of them. */
+static void test_positions_beside_recurrences(void **state)
+{
+    static const struct {
+        enum position_kind position;
+        unsigned ways[2];
+        const char *text;
+    } cases[] = {
+        {POSITION_ROTARY, {MIXING_RECURRENCE, MIXING_RECURRENCE}, "7 states in 2 of 2 layers"},
+        {POSITION_ROTARY,
+         {MIXING_RECURRENCE, MIXING_ATTENTION},
+         "given, 7 states in 1 of 2 layers"},
+        {POSITION_ROTARY, {MIXING_ATTENTION, MIXING_ATTENTION}, "given"},
+        {POSITION_ROTARY,
+         {MIXING_RECURRENCE, MIXING_RECURRENCE | MIXING_ATTENTION},
+         "given, 7 states in 2 of 2 layers"},
+        {POSITION_LEARNED,
+         {MIXING_RECURRENCE, MIXING_RECURRENCE},
+         "given, 7 states in 2 of 2 layers"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct block blocks[2];
+        struct decoder *d = calloc(1, sizeof *d);
+
+        assert_non_null(d);
+        memset(blocks, 0, sizeof blocks);
+        for (int l = 0; l < 2; l++)
+            blocks[l].mixer.ways = cases[i].ways[l];
+        d->layers = 2, d->blocks = blocks, d->position = cases[i].position;
+        strcpy(d->position_text, "given");
+        recurrence_describe(d, "%d states", 7);
+        assert_string_equal(d->position_text, cases[i].text);
+        free(d);
     }
 }
 
@@ -186,9 +225,9 @@ static void test_decays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_windows),         cmocka_unit_test(test_layers),
-        cmocka_unit_test(test_formula_windows), cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_decays),
+        cmocka_unit_test(test_windows), cmocka_unit_test(test_positions_beside_recurrences),
+        cmocka_unit_test(test_layers),  cmocka_unit_test(test_formula_windows),
+        cmocka_unit_test(test_tables),  cmocka_unit_test(test_decays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
