@@ -387,42 +387,49 @@ static int same_keys(const struct block *a, const struct block *b)
            a->mixer.ways == b->mixer.ways && a->score.chunk == b->score.chunk;
 }
 
+/* What a block reads, in words. */
+static void put_keys(FILE *f, const struct block *b)
+{
+    if (block_recurs(b) && !block_attends(b))
+        fputs("recurrence", f);
+    else if (!block_mixes(b))
+        fputs("each row by itself", f);
+    else if (!block_attends(b))
+        fprintf(f, "convolution of %d", block_window(b));
+    else if (b->score.window)
+        fprintf(f, "%d", b->score.window);
+    else if (b->score.chunk)
+        fprintf(f, "chunks of %d", b->score.chunk);
+    else
+        fputs("none", f);
+    if (block_recurs(b) && block_attends(b))
+        fputs(" beside a recurrence", f);
+}
+
 char *decoder_windows_text(const struct decoder *d)
 {
-    char *text = NULL;
+    char *text = NULL, of[64];
     size_t size;
     FILE *f = open_memstream(&text, &size);
+    int *kind = calloc((size_t)d->layers, sizeof *kind); /* of each layer: the first of its kind */
+    const struct bias_set kinds = {.layers = d->layers, .bias_of_layer = kind};
 
-    for (int first = 0, last; f && first < d->layers; first = last + 1) {
-        const struct block *b = &d->blocks[first];
-        int window = block_attends(b) ? b->score.window : block_window(b);
-
-        for (last = first; last + 1 < d->layers && same_keys(&d->blocks[last + 1], b); last++)
-            ;
-        if (first)
-            fputs(", ", f);
-        if (block_recurs(b) && !block_attends(b))
-            fprintf(f, "recurrence");
-        else if (!block_mixes(b))
-            fprintf(f, "each row by itself");
-        else if (!block_attends(b))
-            fprintf(f, "convolution of %d", window);
-        else if (window)
-            fprintf(f, "%d", window);
-        else if (b->score.chunk)
-            fprintf(f, "chunks of %d", b->score.chunk);
-        else
-            fputs("none", f);
-        if (block_recurs(b) && block_attends(b))
-            fputs(" beside a recurrence", f);
-        if (first == last && (first > 0 || last + 1 < d->layers))
-            fprintf(f, " (layer %d)", first + 1);
-        else if (first > 0 || last + 1 < d->layers)
-            fprintf(f, " (layers %d-%d)", first + 1, last + 1);
+    for (int l = 0; kind && l < d->layers; l++)
+        while (!same_keys(&d->blocks[kind[l]], &d->blocks[l]))
+            kind[l]++;
+    for (int l = 0; f && kind && l < d->layers; l++) {
+        if (kind[l] != l)
+            continue;
+        fputs(l ? ", " : "", f);
+        put_keys(f, &d->blocks[l]);
+        bias_layers_text(of, sizeof of, &kinds, l);
+        if (*of)
+            fprintf(f, " (%s)", of);
     }
-    if (!f || fclose(f) != 0) {
+    if (!f || fclose(f) != 0 || !kind) {
         free(text);
-        return NULL;
+        text = NULL;
     }
+    free(kind);
     return text;
 }

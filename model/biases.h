@@ -57,8 +57,8 @@ int bias_table(double *table, const struct bias_set *s, const struct layer_bias 
 
 /* Keys that every layer attends to; 0: all of them, or layers differ or do not attend. */
 int decoder_window(const struct decoder *d);
-/* Windows of the layers, equal neighbours together: "32 (layers 1-4), none (layer 5)". NULL: out of
- * memory; the caller frees. */
+/* Windows of the layers, equal ones together: "32 (layers 1-4, 6), none (layer 5)"; lists that are
+ * too long end with "...". NULL: out of memory; the caller frees. */
 char *decoder_windows_text(const struct decoder *d);
 
 #endif
