@@ -50,6 +50,7 @@ static void test_refused(void **state)
         {"bailing-hybrid", "no_kda_lora", "false", "no_kda_lora false is not supported"},
         {"bailing-hybrid", "score_function", "\"softmax\"", "score_function 'softmax' is not"},
         {"kimi-linear", "mla_use_nope", "false", "mla_use_nope false is not supported"},
+        {"kimi-linear", "num_local_experts", "7", "num_experts 4 and num_local_experts 7 differ"},
         {"kimi-linear", "use_grouped_topk", "false", "use_grouped_topk false is not supported"},
         {"kimi-linear", "moe_router_activation_func", "\"softmax\"",
          "moe_router_activation_func 'softmax' is not supported (expected 'sigmoid')"},

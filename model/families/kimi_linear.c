@@ -143,9 +143,10 @@ static const struct recurrence_layout bailing_channels = {CHANNELS("attention"),
                                                           .bound = "kda_lower_bound"};
 
 #define CHOSEN_BY_SIGMA \
-    .count = "num_experts", .width = "moe_intermediate_size", .scoring = SCORING_SIGMOID, \
-    .by_groups = 1, .normalised = 1, .shared_count = "n_shared_experts", .shared_absent = 1, \
-    .factor = "routed_scaling_factor", .first_dense = "first_k_dense_replace", .listed = 1
+    .count = "num_experts", .older_count = "num_local_experts", .width = "moe_intermediate_size", \
+    .scoring = SCORING_SIGMOID, .by_groups = 1, .normalised = 1, \
+    .shared_count = "n_shared_experts", .shared_absent = 1, .factor = "routed_scaling_factor", \
+    .first_dense = "first_k_dense_replace", .listed = 1
 static const struct expert_layout kimi_experts = {
     CHOSEN_BY_SIGMA,
     .dense_absent = 1,
@@ -176,7 +177,6 @@ static const struct latent_layout bailing_latent = {512, 0, 128, 64, 128, PAIRS_
 static const struct alias released[] = {{"model_max_length", "max_position_embeddings"},
                                         {"moe_renormalize", "norm_topk_prob"},
                                         {"num_expert_group", "n_group"},
-                                        {"num_local_experts", "num_experts"},
                                         {"num_experts_per_token", "num_experts_per_tok"},
                                         {"num_shared_experts", "n_shared_experts"},
                                         {NULL, NULL}};
