@@ -36,7 +36,8 @@ double quantile(double *values, size_t count, double p);
 /* The results for one model at several thresholds, for tables and files. */
 struct erf_row {
     double threshold;
-    size_t erf, erf_lo, erf_hi; /* tokens; interval: 95 %, bootstrap-t over segments */
+    size_t erf, erf_lo, erf_hi; /* tokens; interval: 95 %, bootstrap-t over segments; without one
+                                   lo = hi = erf, as are c_lo and c_hi c */
     int saturated; /* erf = n: all tokens needed, not measured */
     size_t q10, median, q90; /* per-segment ERF */
     size_t without_sink; /* first k norms set to 0, the rest renormalised, over segments with a
@@ -52,7 +53,7 @@ struct erf_summary {
     size_t threshold_count;
     size_t *replicates; /* [thresholds, replicate_count] bootstrap ERFs, for paired differences;
                            owned */
-    size_t replicate_count;
+    size_t replicate_count; /* 0: no intervals */
     uint64_t pairing; /* equal for equal seed and equal sets of usable segments: replicate b then
                          draws the same segments */
 };
@@ -61,9 +62,14 @@ struct erf_settings {
     const double *thresholds;
     size_t threshold_count;
     size_t sink; /* k */
-    size_t bootstrap; /* replicates; 0: no interval (lo = hi = the value) */
+    size_t bootstrap; /* replicates; 0: no intervals */
     uint64_t seed;
 };
+
+/* The fewest usable segments with an interval: of fewer, replicates that draw one segment alone are
+ * so many that the intervals hold the true value in as few as 39 % of cases
+ * (doc/studies/intervals.md). */
+enum { INTERVAL_SEGMENTS = 5 };
 
 /* Reduces norms [segments, positions]; norms need not be scaled. It finds the segments with
  * unusable norms or logprob: status[i] = 1 used, 2 excluded. Returns 0, -1 when no segment is
@@ -77,8 +83,8 @@ struct erf_settings {
  * its curve is c - (c_b - c) sqrt(v / v_b), cut at 1 and raised where it falls towards the start;
  * c itself where v is 0, and where v_b alone is 0, 0 if c_b > c and 1 if c_b < c. lo and hi are the
  * 2.5 % and 97.5 % quantiles (inverse empirical CDF) over replicates, of the curve at each position
- * and of its ERF: the ERFs whose hypothesis the interval of c does not reject. 2 or 3 segments
- * are too few for an interval, and a single one has none (lo = hi = the value). */
+ * and of its ERF: the ERFs whose hypothesis the interval of c does not reject. Fewer than
+ * INTERVAL_SEGMENTS usable segments have no interval. */
 int erf_summarize(struct erf_summary *out, uint8_t *status, const double *norm,
                   const double *logprob, size_t segments, size_t positions,
                   const struct erf_settings *settings);

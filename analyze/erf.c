@@ -79,12 +79,13 @@ static void without_sink(struct erf_summary *out, double *rest, double *c, const
         out->rows[q].without_sink = count > 0 ? curve_erf(c, n, out->rows[q].threshold) : 0;
 }
 
-/* Intervals of the curve and of each threshold's ERF. values [replicates] is scratch. Returns 0, or
- * -1 when memory runs out. */
+/* Intervals of the curve and of each threshold's ERF, if there are enough segments. values
+ * [replicates] is scratch. Returns 0, or -1 when memory runs out. */
 static int intervals(struct erf_summary *out, double *values, const double *share,
                      const size_t *row, size_t used, const struct erf_settings *settings)
 {
-    size_t replicates = settings->bootstrap;
+    size_t replicates = used < INTERVAL_SEGMENTS ? 0 : settings->bootstrap;
+    out->replicate_count = replicates;
     if (replicates == 0) {
         memcpy(out->c_lo, out->c, out->positions * sizeof *out->c);
         memcpy(out->c_hi, out->c, out->positions * sizeof *out->c);
@@ -117,7 +118,6 @@ int erf_summarize(struct erf_summary *out, uint8_t *status, const double *norm,
     *out = (struct erf_summary){.segments = segments,
                                 .positions = positions,
                                 .threshold_count = thresholds,
-                                .replicate_count = replicates,
                                 .pairing = settings->seed};
     if (!(share = array(segments, positions, sizeof *share)) ||
         !(out->replicates = array(thresholds, replicates, sizeof *out->replicates)) ||
@@ -221,8 +221,7 @@ int erf_growth(struct erf_growth *out, const struct erf_summary *const *lengths,
 
         y[i] = (double)u->rows[q].erf;
         out->saturated += (size_t)u->rows[q].saturated;
-        if (u->replicate_count != replicates || u->pairing != lengths[0]->pairing ||
-            u->segments - u->excluded < 2)
+        if (u->replicate_count != replicates || u->pairing != lengths[0]->pairing)
             replicates = 0;
     }
     if (result == 0)

@@ -91,6 +91,16 @@ static void put_excluded(FILE *f, const void *result, size_t model)
                 result_main(m)->summary.excluded, m->segments);
 }
 
+static void put_few(FILE *f, const void *result, size_t model)
+{
+    const struct erf_summary *u = &result_main(model_at(result, model))->summary;
+    size_t used = u->segments - u->excluded;
+
+    if (((const struct result *)result)->bootstrap && used < INTERVAL_SEGMENTS)
+        fprintf(f, "no intervals: %zu segment%s too few (%d or more have intervals)", used,
+                used == 1 ? " is" : "s are", INTERVAL_SEGMENTS);
+}
+
 void erf_notes(FILE *f, const struct result *r)
 {
     const struct result_model *first = &r->models[0];
@@ -108,6 +118,7 @@ void erf_notes(FILE *f, const struct result *r)
         fprintf(f, "intervals are too narrow: segments overlap (stride %zu < length %zu)\n",
                 first->stride, r->length);
     notes_of_models(f, &models, put_excluded);
+    notes_of_models(f, &models, put_few);
     notes_of_models(f, &models, put_completeness);
     for (size_t i = 0; i < r->model_count; i++)
         saturated |= result_main(&r->models[i])->summary.rows[r->main_row].saturated;

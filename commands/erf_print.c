@@ -42,7 +42,7 @@ static void print_model(struct table *t, const struct result *r, const struct re
         table_cell(t, "%s", m->position_encoding);
     table_cell(t, "%zu", u->segments);
     table_cell(t, "%s%zu", row->saturated ? ">= " : "", row->erf);
-    if (r->bootstrap && u->segments - u->excluded > 1) /* one segment gives no spread */
+    if (u->replicate_count)
         table_cell(t, "[%zu, %zu]", row->erf_lo, row->erf_hi);
     else
         table_cell(t, "-");
@@ -76,12 +76,11 @@ struct erf_comparison erf_compare(const struct result *r, const struct result_mo
 
     if (!paired) {
         out.difference = (double)row->erf - (double)base_row->erf;
-        if (!same_text || r->bootstrap)
+        out.lo = out.hi = NAN;
+        if (!same_text || (r->bootstrap && u->pairing != base->pairing))
             out.note = same_text ? "not paired: different segments are excluded"
                                  : "not paired: different tokens";
     }
-    if (!paired || u->segments - u->excluded <= 1)
-        out.lo = out.hi = NAN;
     return out;
 }
 
@@ -115,7 +114,7 @@ static void print_field(struct table *t, const struct result *r, const struct er
     const struct erf_row *row = &u->rows[r->main_row];
 
     table_cell(t, "%s%zu", row->saturated ? ">= " : "", row->erf);
-    if (r->bootstrap && u->segments - u->excluded > 1)
+    if (u->replicate_count)
         table_cell(t, "[%zu, %zu]", row->erf_lo, row->erf_hi);
     else
         table_cell(t, "-");

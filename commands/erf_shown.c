@@ -83,8 +83,8 @@ static const struct csv_column differences_columns[] = {
                "its field at the main threshold minus that of the first model"),
     CSV_OPTIONAL(
         differences_row, difference_lo, "tokens",
-        "lower end of the 95 % bootstrap interval, paired by segment; empty: not paired, or "
-        "a single segment"),
+        "lower end of its 95 % interval, by a bootstrap-t paired by segment; empty: not paired, "
+        "fewer than 5 segments, or --bootstrap 0"),
     CSV_OPTIONAL(differences_row, difference_hi, "tokens", "its upper end"),
     CSV_OPTIONAL(differences_row, note, "", "on saturated fields, or why they are not paired"),
 };

@@ -116,7 +116,7 @@ static void add_model(struct table *t, const struct report_run *r, const struct 
 
     table_cell(t, "%s", m->name);
     table_cell(t, "%s%zu", row->saturated ? ">= " : "", row->erf);
-    if (result->bootstrap && u->segments - u->excluded > 1)
+    if (u->replicate_count)
         table_cell(t, "[%zu, %zu]", row->erf_lo, row->erf_hi);
     else
         table_cell(t, "-");

@@ -23,8 +23,8 @@ int figure_result(const struct figure_place *to, const struct result *r, struct 
 
         curves[i] = (struct figure_curve){.label = r->models[i].name,
                                           .c = u->c,
-                                          .c_lo = r->bootstrap ? u->c_lo : NULL,
-                                          .c_hi = r->bootstrap ? u->c_hi : NULL,
+                                          .c_lo = u->replicate_count ? u->c_lo : NULL,
+                                          .c_hi = u->replicate_count ? u->c_hi : NULL,
                                           .positions = u->positions,
                                           .train_length = (int)r->models[i].train_length,
                                           .erf = row->erf,

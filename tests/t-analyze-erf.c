@@ -287,8 +287,8 @@ static void test_intervals_of_skewed_shares_hold_the_truth(void **state)
         fail_msg("%d of %d intervals hold the true value", holds, TRIALS);
 }
 
-/* Equal segments, whatever their scale, have no spread, and one alone has none. The interval of a
- * field is where that of the curve reaches the threshold, however few segments there are. */
+/* Equal segments, whatever their scale, have no spread. The interval of a field is where that of
+ * the curve reaches the threshold; of too few segments there is none. */
 static void test_intervals_of_few_segments(void **state)
 {
     (void)state;
@@ -307,8 +307,15 @@ static void test_intervals_of_few_segments(void **state)
         erf_summary_free(&out);
     }
     generate(norm, 6, S, N);
-    for (size_t segments = 3; segments <= S; segments++) {
+    for (size_t segments = 1; segments <= S; segments++) {
         summarize(&out, norm, segments, N, R, 3);
+        assert_int_equal(out.replicate_count, segments < INTERVAL_SEGMENTS ? 0 : R);
+        if (segments < INTERVAL_SEGMENTS) {
+            assert_memory_equal(out.c_lo, out.c, sizeof *out.c * N);
+            assert_memory_equal(out.c_hi, out.c, sizeof *out.c * N);
+        } else {
+            assert_true(out.c_lo[1] < out.c_hi[1]);
+        }
         assert_true(out.c[0] == 1 && out.c_lo[0] == 1 && out.c_hi[0] == 1);
         for (size_t m = 1; m < N; m++) {
             assert_true(out.c_lo[m] <= out.c[m] && out.c[m] <= out.c_hi[m]);

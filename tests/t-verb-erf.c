@@ -446,17 +446,59 @@ static void tokens_and_text_agree(void **state)
         result_free(&results[i]);
 }
 
-/* One segment has a curve, but no interval. */
-static void one_segment_has_no_interval(void **state)
+/* Too few segments have a curve, but no interval: not on the screen, in the tables, in the files or
+ * in figures that are drawn from them, and a line says why. */
+static void few_segments_have_no_interval(void **state)
 {
-    struct outcome o = reach(
-        "erf none window --text text --length 64 --segments 1 --quiet -o single");
-
     (void)state;
-    assert_int_equal(o.status, 0);
-    if (strchr(o.out, '['))
-        fail_msg("%s", o.out);
-    outcome_free(&o);
+    for (int segments = 1; segments <= INTERVAL_SEGMENTS; segments++) {
+        int enough = segments == INTERVAL_SEGMENTS;
+        char line[200];
+        struct outcome o;
+        struct result result;
+        struct csv_table curve, summary;
+
+        snprintf(line, sizeof line,
+                 "erf none window --text text --length 64 --segments %d --growth --quiet -o few%d",
+                 segments, segments);
+        o = reach(line);
+        assert_int_equal(o.status, 0);
+        if ((strchr(o.out, '[') != NULL) != enough ||
+            (strstr(o.out, "no intervals: ") == NULL) != enough)
+            fail_msg("%d segments: %s", segments, o.out);
+        outcome_free(&o);
+        result = read_result(at("few%d", segments) + strlen(base) + 1);
+        assert_string_equal(result_attribute(result_main(&result.models[1]), "interval"),
+                            enough ? "bootstrap-t" : "none");
+        curve = read_table(at("few%d/curve.csv", segments));
+        summary = read_table(at("few%d/summary.csv", segments));
+        for (size_t i = 0; i < curve.rows; i++)
+            assert_true((*cell(&curve, i, "c_lo") != 0) == enough &&
+                        (*cell(&curve, i, "c_hi") != 0) == enough);
+        for (size_t i = 0; i < summary.rows; i++)
+            assert_true((*cell(&summary, i, "erf_lo") != 0) == enough &&
+                        (*cell(&summary, i, "erf_hi") != 0) == enough && *cell(&summary, i, "erf"));
+        assert_true(*cell(&summary, 0, "growth") &&
+                    (*cell(&summary, 0, "growth_lo") != 0) == enough);
+        for (int k = 0; k < 3; k++) { /* as drawn by the run, and again from each file */
+            static const char *const sources[] = {"", "erf.h5", "curve.csv"};
+            char *script;
+
+            if (k) {
+                snprintf(line, sizeof line, "plot few%d/%s -o again%d-%d --format svg", segments,
+                         sources[k], segments, k);
+                expect(line, 0, NULL);
+            }
+            script = slurp(k ? at("again%d-%d/erf.gp", segments, k) : at("few%d/erf.gp", segments),
+                           NULL);
+            assert_non_null(script);
+            assert_true((strstr(script, "filledcurves") != NULL) == enough);
+            free(script);
+        }
+        csv_table_free(&curve);
+        csv_table_free(&summary);
+        result_free(&result);
+    }
 }
 
 static void overlap_saturation_and_overrides_are_told(void **state)
@@ -528,7 +570,7 @@ int main(void)
         cmocka_unit_test(results_are_kept),
         cmocka_unit_test(names_are_made_unique),
         cmocka_unit_test(tokens_and_text_agree),
-        cmocka_unit_test(one_segment_has_no_interval),
+        cmocka_unit_test(few_segments_have_no_interval),
         cmocka_unit_test(overlap_saturation_and_overrides_are_told),
         cmocka_unit_test(plot_combines_results),
     };

@@ -27,10 +27,10 @@ static const struct {
     {"erf",
      "model \xe4=other --text text --length 24 --segments 3 --bootstrap 20 --layer all --attention "
      "--validate 2 --growth",
-     "models differences notes curve summary attention validation"},
+     "models differences notes note curve summary attention validation"},
     {"erf", "model --text text --length 24 --segments 2 --check-precision 1",
-     "models differences notes precision curve summary"},
-    {"merge", "part-1 part-2", "models differences notes curve summary"},
+     "models differences notes precision note curve summary"},
+    {"merge", "part-1 part-2", "models differences notes note curve summary"},
     {"explain", "model --prompt to~be,~or --against a",
      "targets against others fields note explain"},
     {"explain", "model --prompt to~be,~or --against a --attribution ig",

@@ -10,8 +10,8 @@ from probes import MODELS, run
 
 COVERED = ("alibi", "rotary", "window-40", "t5", "kerple-log", "none")
 AGAINST = "kerple-power"                # of differences
-INPUTS, SIZES, TRIALS, REPLICATES = 512, (8, 16, 32, 64, 128), 400, 600
-FEW_SIZES, FEW_TRIALS = (16, 64), 200   # of growth and of differences, which need the curve at every token
+INPUTS, SIZES, TRIALS, REPLICATES = 512, (8, 16, 32, 64, 128, 2, 3, 4, 5, 6), 400, 600     # the smallest last: they were added, and the samples of the others stay
+FEW_SIZES, FEW_TRIALS = (16, 64, 3, 4, 5), 200  # of growth and of differences, which need the curve at every token
 THRESHOLDS = (0.5, 0.9, 0.99)
 METHODS = ("percentile", "bootstrap-t")
 

@@ -148,6 +148,11 @@ const struct result_field *result_target(const struct result_model *m, size_t i)
     return &m->fields[(i + 1) % targets * layers];
 }
 
+int result_has_interval(const struct result *r, const struct result_field *f)
+{
+    return r->bootstrap && f->summary.segments - f->summary.excluded >= INTERVAL_SEGMENTS;
+}
+
 int result_growth(const struct erf_summary *out[GROWTH_LENGTHS], const struct result_model *m)
 {
     size_t whole = m->fields[0].target, found = 0;

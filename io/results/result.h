@@ -134,6 +134,10 @@ size_t result_targets(const struct result_model *m);
  * the last here. */
 const struct result_field *result_target(const struct result_model *m, size_t i);
 
+/* 1 if the field has an interval over segments; a file may hold one of too few segments, by an
+ * earlier version, which does not count. */
+int result_has_interval(const struct result *r, const struct result_field *f);
+
 /* The summaries at the embeddings of segments cut to a quarter and a half of their tokens, and of
  * whole ones. 1, or 0 if one of them was not measured. */
 enum { GROWTH_LENGTHS = 3 };

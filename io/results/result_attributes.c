@@ -16,7 +16,8 @@ enum kind {
     TOKEN, /* int, not below 0 */
     REAL, /* double */
     REALS, /* the thresholds */
-    PART /* the shard: I/N */
+    PART, /* the shard: I/N */
+    METHOD /* of the interval of a struct erf_summary; not read */
 };
 
 /* The struct that holds it, and so its groups: the run's and the model's are in the main one, the
@@ -27,6 +28,7 @@ enum place { RUN, MODEL, FIELD, RUN_BY_FIELD, MODEL_BY_FIELD };
 enum when {
     ALWAYS,
     WHERE_KNOWN /* a text that is not NULL, a whole number that is not 0 */,
+    SINCE_0_3 /* always, but older versions did not write it */,
     OF_BOS,
     OF_BOUNDARY,
     OF_DOCUMENTS,
@@ -95,6 +97,7 @@ static const struct row {
     {"sink", WHOLE, IN_RUN(sink), ALWAYS, COUNT},
     {"bootstrap", WHOLE, IN_RUN(bootstrap), ALWAYS, COUNT},
     {"seed", WHOLE, IN_RUN(seed), ALWAYS, 0, SIZE_MAX},
+    {"interval", METHOD, IN_FIELD(summary), SINCE_0_3, 0, 0},
     {"bias_dtype", TEXT, IN_RUN(bias_dtype), WHERE_KNOWN, 0, 1},
     {"keep", TEXT, IN_RUN(keep), WHERE_KNOWN, 0, 1},
     {"not_understood", TEXT, IN_MODEL(not_understood), WHERE_KNOWN, 0, 1},
@@ -132,7 +135,8 @@ static int is_wanted(const struct row *row, const void *value, const struct resu
                      const struct result_model *m)
 {
     switch (row->when) {
-    case ALWAYS: break;
+    case ALWAYS:
+    case SINCE_0_3: break;
     case WHERE_KNOWN:
         return row->kind == TEXT ? *(char *const *)value != NULL : *(const size_t *)value != 0;
     case OF_BOS: return m->bounds.begins;
@@ -165,6 +169,9 @@ static char *write_value(const struct row *row, const void *value, const struct 
             fprintf(f, "%s%s", i ? "," : "", csv_format_real(number, r->thresholds[i]));
         break;
     case PART: fprintf(f, "%zu/%zu", r->shard, r->shards); break;
+    case METHOD:
+        fputs(((const struct erf_summary *)value)->replicate_count ? "bootstrap-t" : "none", f);
+        break;
     }
     failed = ferror(f);
     if (fclose(f) == 0 && !failed)
@@ -278,6 +285,7 @@ static int read_value(const struct row *row, void *value, const char *text, stru
                    ? 0
                    : fail(e, "ascending numbers between 0 and 1 with commas");
     case PART: return read_part(r, text) == 0 ? 0 : fail(e, "I/N, the same for all models");
+    case METHOD: break;
     }
     return -1;
 }
@@ -351,8 +359,8 @@ int result_check_attributes(const struct result *r, const char *path, struct err
             for (size_t j = 0; j < ROWS; j++) {
                 const void *value = value_of(&rows[j], (struct result *)(uintptr_t)r, m, f);
 
-                if (rows[j].when == WHERE_KNOWN || (k && !is_of_field(&rows[j])) ||
-                    !is_wanted(&rows[j], value, r, m))
+                if (rows[j].when == WHERE_KNOWN || rows[j].when == SINCE_0_3 ||
+                    (k && !is_of_field(&rows[j])) || !is_wanted(&rows[j], value, r, m))
                     continue;
                 if (!result_attribute(f, rows[j].name))
                     return fail(

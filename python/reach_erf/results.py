@@ -27,18 +27,20 @@ USED = 1  # in `status`; 2: excluded
 BY_SEGMENT = ("status", "logprob", "start")
 CURVES = ("s", "c", "c_lo", "c_hi")
 ROUNDING = 1e-6
+INTERVAL_SEGMENTS = 5  # of fewer there is no interval
 ROUNDING_OF_SUMS, NO_SPREAD = 1e-12, 1e-10  # deviations that are not those of segments; variances of drawings of equal segments, as a part of the whole
 DEFLATE_RATIO = 1032  # zlib's bound on how far data shrink
 
 
 @dataclass(frozen=True)
 class Erf:
-    """The field at a threshold and its 95 % bootstrap interval over segments, in tokens. Saturated: all tokens are needed."""
+    """The field at a threshold and its 95 % interval, a bootstrap-t over segments, in tokens; None of fewer than 5 segments, and without a bootstrap. Saturated: all tokens
+    are needed."""
 
     threshold: float
     erf: int
-    lo: int
-    hi: int
+    lo: int | None
+    hi: int | None
     saturated: bool
 
 
@@ -61,6 +63,7 @@ class Field:
     start: np.ndarray
     s: np.ndarray
     c: np.ndarray
+    """c_lo, c_hi: its 95 % interval; NaN where there is none."""
     c_lo: np.ndarray
     c_hi: np.ndarray
     completeness: np.ndarray | None = None
@@ -104,10 +107,15 @@ class Field:
         np.add.at(weight, (np.arange(count)[:, None], drawn), 1)
         return _studentized(weight / used, cumulative, _cumulative(self.shares().mean(axis=0)))
 
+    @property
+    def has_interval(self) -> bool:
+        """Whether there are resamplings, and enough segments for them."""
+        return _has_interval(self.attributes, self.status)
+
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the ends of the 95 % interval of c computed again from the norms."""
-        if not int(self.attributes["bootstrap"]):
-            return self.c, self.c
+        """Return the ends of the 95 % interval of c computed again from the norms, NaN where there is none."""
+        if not self.has_interval:
+            return np.full_like(self.c, np.nan), np.full_like(self.c, np.nan)
         return _quantile(self._replicates, 0.025), _quantile(self._replicates, 0.975)
 
     def erf(self, threshold: float | None = None) -> Erf:
@@ -116,7 +124,9 @@ class Field:
         if not 0 < q < 1:
             raise ReachError(f"the threshold is {threshold} (expected a share between 0 and 1)")
         value = int(_field(self.c[None], q)[0])
-        drawn = _field(self._replicates, q) if int(self.attributes["bootstrap"]) else np.array([value])
+        if not self.has_interval:
+            return Erf(q, value, None, None, value == len(self.c))
+        drawn = _field(self._replicates, q)
         return Erf(q, value, int(_quantile(drawn, 0.025)), int(_quantile(drawn, 0.975)), value == len(self.c))
 
     def to_frame(self) -> pandas.DataFrame:
@@ -193,7 +203,7 @@ class Result(Outcome, Dict[str, Model]):
             found = model.erf(main)
             trained = model.attributes.get("train_length", 0) or "-"
             rows.append([model.name, model.attributes["position_encoding"], int((model.status == USED).sum()), _shown(found),
-                         f"[{found.lo}, {found.hi}]", *(_shown(model.erf(q)) for q in others), number(np.exp(-model.mean_logprob)),
+                         "-" if found.lo is None else f"[{found.lo}, {found.hi}]", *(_shown(model.erf(q)) for q in others), number(np.exp(-model.mean_logprob)),
                          trained])
         names = ["model", "position encoding", "segments", f"ERF({main:g})", "95 % interval", *(f"({q:g})" for q in others),
                  "PPL", "L_tr"]
@@ -245,6 +255,10 @@ def _studentized(weight: np.ndarray, cumulative: np.ndarray, c: np.ndarray) -> n
     curves = np.where((variance <= ROUNDING_OF_SUMS ** 2) | (~spread & (shift ** 2 <= NO_SPREAD * variance)), c, curves)
     found: np.ndarray = np.maximum.accumulate(np.clip(curves, 0, 1)[:, ::-1], axis=1)[:, ::-1]
     return found
+
+
+def _has_interval(attributes: dict[str, Any], status: np.ndarray) -> bool:
+    return int(attributes["bootstrap"]) > 0 and int((status == USED).sum()) >= INTERVAL_SEGMENTS
 
 
 def _field(c: np.ndarray, q: float) -> np.ndarray:
@@ -326,7 +340,10 @@ def _read_field(group: h5py.Group, name: str, of_model: dict[str, Any]) -> dict[
         raise ReachError(f"{where} has log p above 0 or norms below 0 (expected a result of reach erf)")
     if not all(((arrays[curve] >= 0) & (arrays[curve] <= 1 + ROUNDING)).all() for curve in CURVES):
         raise ReachError(f"{where} has curves beyond 0 to 1 (expected a result of reach erf)")
-    return {"name": name, "target": positions + 1, "layer": own.get("layer"), "attributes": {**of_model, **own}, **arrays}
+    attributes = {**of_model, **own}
+    if not _has_interval(attributes, arrays["status"]):
+        arrays["c_lo"] = arrays["c_hi"] = np.full(positions, np.nan)
+    return {"name": name, "target": positions + 1, "layer": own.get("layer"), "attributes": attributes, **arrays}
 
 
 def _read_pieces(group: h5py.Group) -> dict[int, bytes]:

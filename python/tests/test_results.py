@@ -78,13 +78,30 @@ class Results(Case):
         model, out = MODELS / "window-24", self.scratch / "out"
         run_erf(out, "window-24", options=("--segments", "3", "--length", "40", "--bootstrap", "0"))
         found = reach.open_result(out / "erf.h5")["window-24"].erf()
-        self.assertEqual((found.lo, found.hi), (found.erf, found.erf))
+        self.assertEqual((found.lo, found.hi), (None, None))
         with h5py.File(out / "erf.h5", "r+") as file:  # as a segment of another model would be
             file[f"models/{model.name}/norm"][1] = np.nan
             file[f"models/{model.name}/status"][1] = 2
         one = reach.open_result(out)[model.name]
         self.assertEqual(one.shares().shape, (2, 39))
         self.assertTrue(np.isfinite(one.curve()).all())
+
+    def test_few_segments_have_no_interval(self):
+        for segments in (4, 5):
+            out = run_erf(self.scratch / "out", "window-24", options=("--segments", str(segments), "--length", "40", "--bootstrap", "50", "--force"))
+            result, curve, summary = reach.open_result(out), reach.read_table(out / "curve.csv"), reach.read_table(out / "summary.csv")
+            one, enough = result["window-24"], segments == 5
+            self.assertEqual((one.attributes["interval"], one.has_interval), ("bootstrap-t" if enough else "none", enough))
+            for mine, its, column in zip(one.interval(), (one.c_lo, one.c_hi), ("c_lo", "c_hi")):
+                np.testing.assert_allclose(mine, its, rtol=0, atol=1e-14)
+                np.testing.assert_array_equal(its, curve[column])
+                self.assertEqual(np.isnan(its).any(), not enough)
+            found = one.erf(0.5)
+            self.assertEqual([found.lo is None, found.hi is None], [not enough] * 2)
+            self.assertEqual(np.isnan(summary["erf_lo"]).any(), not enough)
+            self.assertEqual(">-</td>" in result._repr_html_(), not enough)
+            if pandas is not None:
+                self.assertEqual(result.erf_frame()["lo"].isna().all(), not enough)
 
     def test_tokens_and_their_texts(self):
         model, out = self.scratch / "window-24", self.scratch / "out"

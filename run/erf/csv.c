@@ -21,8 +21,10 @@ static const struct csv_column curve_columns[] = {
     CSV_COLUMN(curve_row, s, "",
                "share of the position in the sum of the norms, mean over segments"),
     CSV_COLUMN(curve_row, c, "", "sum of the shares from this position on"),
-    CSV_COLUMN(curve_row, c_lo, "", "lower end of the 95 % bootstrap interval of c over segments"),
-    CSV_COLUMN(curve_row, c_hi, "", "its upper end"),
+    CSV_OPTIONAL(curve_row, c_lo, "",
+                 "lower end of the 95 % interval of c, by a bootstrap-t over segments; empty for "
+                 "fewer than 5 segments, and with --bootstrap 0"),
+    CSV_OPTIONAL(curve_row, c_hi, "", "its upper end"),
     CSV_COLUMN(curve_row, target, "tokens",
                "position of the target, from 1: segments are cut to this many tokens"),
     CSV_COLUMN(curve_row, layer, "",
@@ -37,7 +39,7 @@ const struct csv_layout curve_csv = {
     .row = "a model, target, layer and position",
     .units = "position, distance, target in tokens (position 1 is the first; distance = "
              "L-1-position); s, c, c_lo, c_hi shares of "
-             "1; c_lo, c_hi: 95 % bootstrap interval over segments",
+             "1; c_lo, c_hi: 95 % interval by bootstrap-t over segments",
     .columns = curve_columns,
     .count = sizeof curve_columns / sizeof *curve_columns,
 };
@@ -65,9 +67,10 @@ static const struct csv_column summary_columns[] = {
     CSV_COLUMN(
         summary_row, erf, "tokens",
         "the field: the smallest number of most recent tokens with a share above the threshold"),
-    CSV_COLUMN(summary_row, erf_lo, "tokens",
-               "lower end of its 95 % bootstrap interval over segments"),
-    CSV_COLUMN(summary_row, erf_hi, "tokens", "its upper end"),
+    CSV_OPTIONAL(summary_row, erf_lo, "tokens",
+                 "lower end of its 95 % interval, by a bootstrap-t over segments; empty for fewer "
+                 "than 5 segments, and with --bootstrap 0"),
+    CSV_OPTIONAL(summary_row, erf_hi, "tokens", "its upper end"),
     CSV_COLUMN(summary_row, saturated, "",
                "1: all L-1 tokens are needed, the field is at least that; else 0"),
     CSV_COLUMN(summary_row, erf_q10, "tokens", "10 % quantile of the fields of single segments"),
@@ -90,8 +93,8 @@ static const struct csv_column summary_columns[] = {
                  "a segment (`--growth`); in rows of whole segments at the embeddings, empty if "
                  "these lengths were not measured"),
     CSV_OPTIONAL(summary_row, growth_lo, "",
-                 "lower end of its 95 % bootstrap interval over segments; empty if the lengths are "
-                 "not paired"),
+                 "lower end of its 95 % interval, as of the field; empty as there, and if the "
+                 "lengths are not paired"),
     CSV_OPTIONAL(summary_row, growth_hi, "", "its upper end"),
 };
 
@@ -100,6 +103,7 @@ const struct csv_layout summary_csv = {
     .origin = "`reach erf` and `reach merge`",
     .row = "a model, target, layer and threshold",
     .units = "length, erf (and its interval, quantiles, without sink), target in tokens; "
+             "interval: 95 %, by bootstrap-t over segments; "
              "threshold, sink_share shares of 1; "
              "mean_logprob natural log; saturated 1: all L-1 tokens are needed, the field is at "
              "least that",
@@ -112,6 +116,7 @@ static int field_curve(struct csv *csv, const struct result *r, const struct res
 {
     const struct erf_summary *u = &f->summary;
     size_t n = f->positions;
+    int has_interval = result_has_interval(r, f);
 
     for (size_t i = 0; i < n; i++)
         csv_row(csv, &(struct curve_row){.model = m->name,
@@ -119,8 +124,8 @@ static int field_curve(struct csv *csv, const struct result *r, const struct res
                                          .distance = (long long)(n - 1 - i),
                                          .s = u->s[i],
                                          .c = u->c[i],
-                                         .c_lo = u->c_lo[i],
-                                         .c_hi = u->c_hi[i],
+                                         .c_lo = has_interval ? u->c_lo[i] : NAN,
+                                         .c_hi = has_interval ? u->c_hi[i] : NAN,
                                          .target = (long long)f->target,
                                          .layer = (long long)f->layer,
                                          .attribution = r->attribution});
@@ -132,7 +137,8 @@ static int field_summary(struct csv *csv, const struct result *r, const struct r
                          const struct result_field *f)
 {
     const struct erf_summary *u = &f->summary, *lengths[GROWTH_LENGTHS];
-    int grows = f == result_main(m) && result_growth(lengths, m);
+    int grows = f == result_main(m) && result_growth(lengths, m),
+        has_interval = result_has_interval(r, f);
 
     for (size_t i = 0; i < u->threshold_count; i++) {
         const struct erf_row *row = &u->rows[i];
@@ -147,8 +153,8 @@ static int field_summary(struct csv *csv, const struct result *r, const struct r
                                            .length = (long long)f->target,
                                            .threshold = row->threshold,
                                            .erf = (long long)row->erf,
-                                           .erf_lo = (long long)row->erf_lo,
-                                           .erf_hi = (long long)row->erf_hi,
+                                           .erf_lo = has_interval ? (long long)row->erf_lo : 0,
+                                           .erf_hi = has_interval ? (long long)row->erf_hi : 0,
                                            .saturated = row->saturated,
                                            .erf_q10 = (long long)row->q10,
                                            .erf_median = (long long)row->median,
@@ -174,10 +180,16 @@ static char *note_of(const void *result)
     char *note = NULL;
     size_t size;
     FILE *f = open_memstream(&note, &size);
-    int failed, any = f && r->models[0].overlapping;
+    int failed, any = f && r->models[0].overlapping, few = 0;
 
     if (any)
         fputs("segments overlap (stride below length): the intervals are too narrow", f);
+    for (size_t i = 0; f && r->bootstrap && !few && i < r->model_count; i++)
+        few = !result_has_interval(r, result_main(&r->models[i]));
+    if (few)
+        fprintf(f, "%sfewer than %d segments have no intervals", any ? "; " : "",
+                INTERVAL_SEGMENTS);
+    any |= few;
     for (size_t i = 0; f && i < r->model_count; i++) {
         const struct result_model *m = &r->models[i];
 

@@ -8,9 +8,11 @@
 /* Attributes that may differ between shards of one run. */
 static int may_differ(const char *name)
 {
-    static const char *const names[] = {
-        "path",  "adapter",     "segments",           "excluded",
-        "shard", "shard_first", "attention_segments", "attention_used"};
+    static const char *const names[] = {"path",          "adapter",
+                                        "segments",      "excluded",
+                                        "interval",      "shard",
+                                        "shard_first",   "attention_segments",
+                                        "attention_used"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)

@@ -47,6 +47,13 @@ static struct result *open_result(struct plot_run *r, const char *path, struct e
         free(result);
         return NULL;
     }
+    for (size_t i = 0; i < result->model_count; i++)
+        for (size_t k = 0; k < result->models[i].field_count; k++) {
+            struct result_field *f = &result->models[i].fields[k];
+
+            if (!result_has_interval(result, f))
+                f->summary.c_lo = f->summary.c_hi = NULL;
+        }
     return r->results[r->result_count++] = result;
 }
 
@@ -66,8 +73,12 @@ static int add_h5(struct plot_run *r, const struct report *report, struct error 
         if (!c)
             return -1;
         memcpy(c, u->c, n * sizeof *c);
-        memcpy(c + n, u->c_lo, n * sizeof *c);
-        memcpy(c + 2 * n, u->c_hi, n * sizeof *c);
+        if (u->c_lo) {
+            memcpy(c + n, u->c_lo, n * sizeof *c);
+            memcpy(c + 2 * n, u->c_hi, n * sizeof *c);
+        } else {
+            added->figure.c_lo = added->figure.c_hi = NULL;
+        }
         added->model = m;
         added->figure.train_length = (int)m->train_length;
         if (m->cone && m->cone < n)
@@ -152,8 +163,15 @@ static int add_table(struct plot_run *r, const struct report *report, struct err
         c = add_curve(r, name, report->path, n, e);
         if (!c)
             return -1;
+        int has_interval = *report_cell(report, first, column[COLUMN_LO]);
+
+        if (!has_interval) {
+            struct figure_curve *added = &r->curves[r->curve_count - 1].figure;
+
+            added->c_lo = added->c_hi = NULL;
+        }
         for (size_t m = 0; m < n; m++)
-            for (size_t k = 0; k < 3; k++)
+            for (size_t k = 0; k < (has_interval ? 3 : 1); k++)
                 if (share_cell(report, first + m, column[COLUMN_C + k], &c[k * n + m], e) != 0)
                     return -1;
     }

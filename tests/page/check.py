@@ -329,7 +329,7 @@ def check_report(page, scratch, pictures):
     text = ["--text", os.path.join(TEXT, "moby-dick.txt.gz")]
     pair = [f"{name}={os.path.join(models, 'alibi')}", os.path.join(models, "window-40")]
     run, path = os.path.join(scratch, "run"), os.path.join(scratch, "report.html")
-    run_reach("erf", *pair, *text, "--length", "200", "--segments", "4", "--bootstrap", "100", "--layer", "all", "--attention",
+    run_reach("erf", *pair, *text, "--length", "200", "--segments", "5", "--bootstrap", "100", "--layer", "all", "--attention",
               "--target-position", "50,100", "--quiet", "-o", run)
     run_reach("ppl", *pair, *text, "--context", "32,64,128", "--segments", "20", "--quiet", "-o", os.path.join(scratch, "ppl"))
     run_reach("trf", "alibi", "sandwich", "-o", os.path.join(scratch, "trf"))
