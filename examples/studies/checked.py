@@ -1,6 +1,7 @@
 """What data/coverage.csv, data/controls.csv, data/crossed.csv and data/edges.csv say (measure.py), for the pages on intervals, on controls, on validation and on copied strings."""
 
 import math
+from statistics import median
 
 from probed import LEAST
 from tables import markdown, rank_correlation, signed
@@ -38,8 +39,7 @@ def average(values):
 
 def width(quantity, segments, method="bootstrap-t"):
     """Median over the models of the median width, over the true value."""
-    found = sorted(float(r["width"]) / abs(float(r["true"])) for r in data("coverage") if (r["quantity"], r["segments"], r["method"]) == (quantity, str(segments), method))
-    return found[len(found) // 2]
+    return median(float(r["width"]) / abs(float(r["true"])) for r in data("coverage") if (r["quantity"], r["segments"], r["method"]) == (quantity, str(segments), method))
 
 
 FIELDS, GROWTH, DIFFERENCE = ("ERF(0.5)", "ERF(0.9)", "ERF(0.99)"), "growth of ERF(0.5)", "ERF(0.99) minus that of kerple-power"
@@ -47,8 +47,7 @@ FIELDS, GROWTH, DIFFERENCE = ("ERF(0.5)", "ERF(0.9)", "ERF(0.99)"), "growth of E
 
 def width_of_all(models, q):
     """Median width of a field's interval over the field, of the models that are not saturated."""
-    found = sorted((m.erf(q).hi - m.erf(q).lo) / m.erf(q).tokens for m in models.values() if not m.erf(q).saturated)
-    return found[len(found) // 2]
+    return median((m.erf(q).hi - m.erf(q).lo) / m.erf(q).tokens for m in models.values() if not m.erf(q).saturated)
 
 
 def percent(value, digits=0):
@@ -185,9 +184,8 @@ def strangers(models):
         mx, my = (average(c) for c in zip(*points))
         sxx, syy, sxy = (math.fsum((p[i] - m) * (p[j] - k) for p in points) for i, m, j, k in ((0, mx, 0, mx), (1, my, 1, my), (0, mx, 1, my)))
         return sxy / math.sqrt(sxx * syy)
-    pairs = sorted(c for a in models.values() for b in models.values() if a is not b and (c := correlation(a, b)) is not None)
-    own = sorted(a.elasticity()[1] for a in models.values())
-    return pairs[len(pairs) // 2], own[len(own) // 2]
+    pairs = [c for a in models.values() for b in models.values() if a is not b and (c := correlation(a, b)) is not None]
+    return median(pairs), median(a.elasticity()[1] for a in models.values())
 
 
 # strings around a window
