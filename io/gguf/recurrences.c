@@ -73,18 +73,8 @@ static const struct name_row nemotron_moe_names[] = {
 
 /* -- keys -- */
 
-static const struct key_row mamba2_keys[] = {{"embedding_length", "hidden_size", KEY_NEEDED},
-                                             {"block_count", "num_hidden_layers", KEY_NEEDED},
-                                             {"vocab_size", "", KEY_HERE},
-                                             {"tensor_data_layout", "", KEY_HARMLESS},
-                                             {"context_length", "", KEY_HARMLESS},
-                                             {"feed_forward_length", "", KEY_HARMLESS}, /* both 0 */
-                                             {"attention.head_count", "", KEY_HARMLESS},
-                                             {"attention.layer_norm_rms_epsilon",
-                                              "layer_norm_epsilon", KEY_NEEDED},
-                                             STATES("conv_kernel", "state_size", "n_groups",
-                                                    "num_heads"),
-                                             {0}};
+static const struct key_row mamba2_keys[] = {
+    MAMBA_ALONE, STATES("conv_kernel", "state_size", "n_groups", "num_heads"), {0}};
 /* Positions are not turned, so that their keys change nothing. */
 static const struct key_row granite_keys[] = {
     SIZES,

@@ -97,6 +97,16 @@
         "attention.value_length", "", KEY_HERE \
     }
 
+/* For Mamba's layers alone: feed_forward_length and attention.head_count are 0. */
+#define MAMBA_ALONE \
+    {"embedding_length", "hidden_size", KEY_NEEDED}, \
+        {"block_count", "num_hidden_layers", KEY_NEEDED}, {"vocab_size", "", KEY_HERE}, \
+        {"tensor_data_layout", "", KEY_HARMLESS}, {"context_length", "", KEY_HARMLESS}, \
+        {"feed_forward_length", "", KEY_HARMLESS}, {"attention.head_count", "", KEY_HARMLESS}, \
+    { \
+        "attention.layer_norm_rms_epsilon", "layer_norm_epsilon", KEY_NEEDED \
+    }
+
 /* For a decoder with rotary positions. */
 #define DECODER \
     SIZES, ROPE, LENGTHS, {"context_length", "max_position_embeddings", KEY_COPIED}, \

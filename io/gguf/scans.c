@@ -51,15 +51,7 @@ static const struct name_row jamba_names[] = {
     { \
         "ssm.inner_size", "", KEY_HERE \
     }
-static const struct key_row mamba_keys[] = {{"embedding_length", "hidden_size", KEY_NEEDED},
-                                            {"block_count", "num_hidden_layers", KEY_NEEDED},
-                                            {"vocab_size", "", KEY_HERE},
-                                            {"tensor_data_layout", "", KEY_HARMLESS},
-                                            {"context_length", "", KEY_HARMLESS},
-                                            {"feed_forward_length", "", KEY_HARMLESS}, /* both 0 */
-                                            {"attention.head_count", "", KEY_HARMLESS},
-                                            {"attention.layer_norm_rms_epsilon",
-                                             "layer_norm_epsilon", KEY_NEEDED},
+static const struct key_row mamba_keys[] = {MAMBA_ALONE,
                                             SCAN_KEYS("conv_kernel", "state_size",
                                                       "time_step_rank"),
                                             {"ssm.dt_b_c_rms", "", KEY_HERE},
