@@ -495,6 +495,13 @@ static void few_segments_have_no_interval(void **state)
             assert_true((strstr(script, "filledcurves") != NULL) == enough);
             free(script);
         }
+        snprintf(line, sizeof line, "plot few%d/summary.csv -o rows%d --format svg", segments,
+                 segments);
+        expect(line, 0, NULL);
+        char *script = slurp(at("rows%d/ladder.gp", segments), NULL);
+        assert_non_null(script);
+        assert_true((strstr(script, "; interval of ERF(0.99)") != NULL) == enough);
+        free(script);
         csv_table_free(&curve);
         csv_table_free(&summary);
         result_free(&result);

@@ -82,6 +82,7 @@ int plot_ladder(struct plot_run *r, const struct figure_place *to, struct error 
     char subtitle[64];
     struct ladder u = {.train_length = (int)r->options->train_length, .subtitle = subtitle};
     size_t count;
+    int has_interval = 0;
     const struct row *rows = plot_rows(r, &columns, NULL, &count, e);
     double *thresholds = rows ? plot_new(r, count, sizeof *thresholds, e) : NULL;
     struct ladder_row *models = thresholds ? plot_new(r, count, sizeof *models, e) : NULL;
@@ -98,8 +99,12 @@ int plot_ladder(struct plot_run *r, const struct figure_place *to, struct error 
     if (r->options->threshold > 0 && count && fabs(thresholds[u.main] - r->threshold) > 1e-9)
         return fail(e, "%s: has no ERF(%.6g) (expected a threshold that `reach erf` was asked for)",
                     rows[0].at.from->path, r->threshold);
-    snprintf(subtitle, sizeof subtitle, "Empirical receptive field; interval of ERF(%.6g)",
-             count ? thresholds[u.main] : r->threshold);
+    for (size_t i = 0; i < count; i++)
+        has_interval |= !isnan(rows[i].erf_lo);
+    snprintf(subtitle, sizeof subtitle, "Empirical receptive field");
+    if (has_interval)
+        snprintf(subtitle, sizeof subtitle, "Empirical receptive field; interval of ERF(%.6g)",
+                 thresholds[u.main]);
     u.rows = plot_pick(r, to->stem, models, sizeof *models, &u.count, e);
     return u.rows ? figure_ladder(to, &u, e) : -1;
 }
