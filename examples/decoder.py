@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn import functional as F
 
 NORM_EPSILON = 1e-5
+BLOCKS_FROM = 512       # training length from which a window is attended to in blocks
 
 
 @dataclass
@@ -66,6 +67,30 @@ class Linear(nn.Linear):
         return product(x, self.weight, self.bias)
 
 
+def two_blocks(x, size):
+    """x [B, L, d] cut into blocks of `size`, each after the one before it: [B, L / size, 2 size, d]; the first after zeros."""
+    blocks = x.unflatten(1, (-1, size))
+    return torch.cat([F.pad(blocks[:, :-1], (0, 0, 0, 0, 1, 0)), blocks], 2)
+
+
+def attend_dense(q, k, v, mask):
+    """q, k, v [B, H, L, d], mask [H, L, L] or [1, L, L] additive -> [B, H, L, d]."""
+    batch, heads, length, _ = q.shape
+    scores = torch.baddbmm(mask.expand(batch, heads, length, length).flatten(0, 1), q.flatten(0, 1),
+                           k.flatten(0, 1).transpose(1, 2), alpha=q.shape[-1] ** -0.5)
+    return (scores.softmax(-1) @ v.flatten(0, 1)).view_as(v)
+
+
+def attend_blocks(q, k, v, mask):
+    """The same for a window: queries in blocks of s see the keys of their block and of the one before; mask [L / s, s, 2 s]."""
+    batch, heads, length, _ = q.shape
+    size = mask.shape[1]
+    k, v = two_blocks(k.flatten(0, 1), size).flatten(0, 1), two_blocks(v.flatten(0, 1), size).flatten(0, 1)
+    scores = torch.baddbmm(mask.expand(batch * heads, *mask.shape).flatten(0, 1), q.reshape(-1, size, q.shape[-1]),
+                           k.transpose(1, 2), alpha=q.shape[-1] ** -0.5)
+    return (scores.softmax(-1) @ v).view(q.shape)
+
+
 class Block(nn.Module):
     """Pre-norm block: x += attention(norm(x)); x += mlp(norm(x))."""
 
@@ -81,7 +106,7 @@ class Block(nn.Module):
         self.down = Linear(shape.mlp, hidden)
 
     def forward(self, x, mask, rotate):
-        """x [B, L, hidden]; mask [H, L, L] or [L, L] additive; rotate: applied to q and k."""
+        """x [B, L, hidden]; mask of Decoder.constants, additive; rotate: applied to q and k."""
         batch, length, _ = x.shape
         joined = self.query_key_value(self.attention_norm(x))
         q, k, v = joined.view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
@@ -91,9 +116,7 @@ class Block(nn.Module):
             with torch.autocast("cuda", enabled=False):
                 y = F.scaled_dot_product_attention(*(part.to(mask.dtype) for part in (q, k, v)), attn_mask=mask[None])
         else:
-            scores = torch.baddbmm(mask.expand(batch, self.heads, length, length).flatten(0, 1), q.flatten(0, 1),
-                                   k.flatten(0, 1).transpose(1, 2), alpha=q.shape[-1] ** -0.5)
-            y = (scores.softmax(-1) @ v.flatten(0, 1)).view_as(v)
+            y = (attend_dense if mask.shape[-1] == length else attend_blocks)(q, k, v, mask)
         x = x + self.output(y.transpose(1, 2).reshape(batch, length, -1))
         return x + self.down(F.gelu(self.up(self.mlp_norm(x))))
 
@@ -144,6 +167,20 @@ class Decoder(nn.Module):
             row = self.encoding.bias(torch.arange(length, dtype=dtype), heads, count, **self.bias_values())
         return row[:, t.clamp(min=0)].masked_fill(~allowed, -math.inf)
 
+    def block_of(self, length):
+        """Queries in a block of attend_blocks at this length; 0: the whole mask. A short segment gains nothing, and the bits of a training change."""
+        encoding = self.encoding
+        size = max(encoding.window, 32)
+        blocks = encoding.window and encoding.bias is None and encoding.train_length >= BLOCKS_FROM
+        return size if blocks and length % size == 0 and length >= 4 * size else 0
+
+    def block_mask(self, length, size, dtype):
+        """The mask of attend_blocks [length / size, size, 2 size]: the window, and nothing before the first block."""
+        t = torch.arange(size)[:, None] - torch.arange(-size, size)[None, :]
+        allowed = ((t >= 0) & (t < self.encoding.window)).repeat(length // size, 1, 1)
+        allowed[0, :, :size] = False
+        return torch.zeros(allowed.shape, dtype=dtype).masked_fill(~allowed, -math.inf)
+
     def rotation(self, length, dtype):
         """Function that rotates [B, H, L, head size], dimension i paired with i + r/2."""
         place = self.encoding.position
@@ -165,7 +202,9 @@ class Decoder(nn.Module):
         if key not in self.cache or self.bias_parameters:
             sinusoidal = self.encoding.position["kind"] == "sinusoidal"
             rows = sinusoidal_rows(length, self.shape.hidden, dtype) if sinusoidal else None
-            mask = self.mask(length, dtype)
+            on_cpu = self.embedding.weight.device.type == "cpu"
+            size = self.block_of(length) if on_cpu else 0
+            mask = self.block_mask(length, size, dtype) if size else self.mask(length, dtype)
             if mask.is_cuda and self.encoding.bias is None:  # 0 and -inf are exact; a bias would not be
                 mask = mask.bfloat16()
             self.cache[key] = rows, mask, self.rotation(length, dtype)

@@ -1,4 +1,4 @@
-"""The trainer's models with recurrences: what it exports, transformers and the program compute alike."""
+"""The trainer's models: windows in blocks compute what the whole mask does; with recurrences, what it exports, transformers and the program compute alike."""
 
 import sys
 import unittest
@@ -12,7 +12,7 @@ import reach_erf as reach
 from common import REACH, ROOT, Case
 
 sys.path.insert(0, str(ROOT / "examples"))
-from decoder import Shape, round_to_bfloat16  # noqa: E402
+from decoder import Decoder, Shape, round_to_bfloat16  # noqa: E402
 from position_encodings import encoding_of  # noqa: E402
 from recurrences import RecurrentDecoder, write_recurrent_checkpoint  # noqa: E402
 
@@ -85,6 +85,28 @@ class Recurrences(Case):
                 write_recurrent_checkpoint(model, self.scratch / name)
                 found = reach.check(self.scratch / name, model, tokens(), program=REACH)
                 self.assertLessEqual(found.difference, 1e-9)
+
+
+class Windows(Case):
+    def test_blocks_compute_what_the_whole_mask_does(self):
+        ids = torch.randint(SHAPE.vocabulary, (2, 512), generator=torch.Generator().manual_seed(5))
+        for window, blocks in ((16, 16), (32, 16), (64, 8)):
+            torch.manual_seed(3)
+            model = Decoder(encoding_of(f"window-{window}-train-512"), SHAPE).double()
+            found = []
+            for size in (512 // blocks, 0):
+                self.assertEqual(model.block_of(512), 512 // blocks)
+                model.cache[512, torch.float64] = None, model.block_mask(512, size, torch.float64) if size else model.mask(512, torch.float64), None
+                model.zero_grad()
+                logits = model(ids)
+                logits.square().mean().backward()
+                found.append([logits, *(p.grad for p in model.parameters())])
+            for a, b in zip(*found):
+                self.assertLess((a - b).abs().max(), 1e-12 * max(1, b.abs().max()), window)
+
+    def test_short_segments_keep_the_whole_mask(self):
+        for name, length in (("window-16", 128), ("window-16", 512), ("window-64-train-224", 224), ("window-40-train-512", 512), ("rotary-train-512", 512), ("window-256-train-512", 512)):
+            self.assertEqual(Decoder(encoding_of(name), SHAPE).block_of(length), 0, name)
 
 
 if __name__ == "__main__":
