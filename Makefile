@@ -169,12 +169,14 @@ VECTOR_SRC   := $(wildcard kernels/cpu/vector/*.c)
 LIB_SRC      := $(filter-out commands/main.c commands/mpi/% $(REF_SRC) $(VECTOR_SRC),\
   $(foreach d,$(ROOMS),$(wildcard $(d)/*.c $(d)/*/*.c $(d)/*/*/*.c)))
 
-ISAS := generic $(if $(X86),avx2 avx512 avx512_bf16)
+ISAS := generic $(if $(X86),avx2 avx512 avx512_bf16 amx)
 ISA_FLAGS_generic := -DVECTOR_ISA=generic -DVECTOR_WIDTH=4
 ISA_FLAGS_avx2    := -DVECTOR_ISA=avx2 -DVECTOR_WIDTH=8 -mavx2 -mfma -mf16c
 ISA_FLAGS_avx512  := -DVECTOR_ISA=avx512 -DVECTOR_WIDTH=16 -mavx512f -mavx512bw -mavx512dq \
   -mavx512vl -mavx2 -mfma -mf16c -mprefer-vector-width=512
 ISA_FLAGS_avx512_bf16 := $(subst =avx512,=avx512_bf16,$(ISA_FLAGS_avx512)) -mavx512bf16
+ISA_FLAGS_amx_model   := $(subst =avx512_bf16,=amx -DVECTOR_TILES,$(ISA_FLAGS_avx512_bf16))
+ISA_FLAGS_amx         := $(ISA_FLAGS_amx_model) -mamx-tile -mamx-bf16
 
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIB_OBJ := $(call object,$(LIB_SRC)) \

@@ -31,12 +31,12 @@ static struct kernels *open_set(const char *name, const char *dtype)
 
 int bf16_open(const char *dtype)
 {
-    static const char *const names[] = {"generic", "avx2", "avx512", "avx512_bf16"};
+    static const char *const names[] = {"generic", "avx2", "avx512", "avx512_bf16", "amx"};
     omp_set_num_threads(2);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         setenv("REACH_ISA", names[i], 1);
         bf16_sets[bf16_set_count] = open_set("cpu", dtype);
-        if (!strcmp(names[i], "avx512_bf16"))
+        if (i > 2)
             setenv("REACH_ISA", "avx512", 1); /* what it is in f32 */
         if (bf16_sets[bf16_set_count] && (bf16_plain[bf16_set_count] = open_set("cpu", "f32")))
             bf16_set_count++;
@@ -115,12 +115,11 @@ void product_both(double *got, struct kernels *k, const struct product_size *z, 
     free(stored);
 }
 
-struct kernels *bf16_instructions(void)
+struct kernels *bf16_instructions(int n)
 {
     for (int s = 0; s < bf16_set_count - 1; s++)
-        if (cpu_state(bf16_sets[s])->products->multiply_bf16)
+        if (cpu_state(bf16_sets[s])->products->multiply_bf16 && n-- == 0)
             return bf16_sets[s];
-    print_message("no instructions for bf16 here\n");
     return NULL;
 }
 
@@ -194,7 +193,7 @@ static double product_of_terms(double x, double y, int terms)
 /* Each of the depth's products is added once and each piece once, so that no result is off by more
  * than (depth + pieces) 2^-24 of the sum of sizes, and a hundredth for products of such roundings.
  * What lies between the rows of c stays. */
-void bf16_check_instructions(int terms)
+static void check_instructions(struct kernels *k, int terms)
 {
     static const size_t sizes[][4] = {/* m, n, depth, spare */
                                       {1, 1, 1, 0},      {14, 32, 2, 0},    {13, 31, 3, 1},
@@ -202,8 +201,7 @@ void bf16_check_instructions(int terms)
                                       {29, 65, 768, 0},  {3, 48, 769, 7},   {225, 40, 64, 1},
                                       {1037, 34, 10, 3}, {9, 385, 1537, 0}, {16, 100, 100, 4},
                                       {21, 35, 257, 2}};
-    struct kernels *k = bf16_instructions();
-    for (size_t i = 0; k && i < 4 * sizeof sizes / sizeof *sizes; i++) {
+    for (size_t i = 0; i < 4 * sizeof sizes / sizeof *sizes; i++) {
         const size_t *z = sizes[i / 4];
         struct tile_product p = tile_product_of(z[0], z[1], z[2], z[3], i & 1, i >> 1 & 1, terms);
         double depth = (double)(p.depth * (size_t)terms), most = 1.01 * (depth + ceil(depth / 768));
@@ -219,19 +217,26 @@ void bf16_check_instructions(int terms)
                     size += fabs(one);
                 }
                 if (!(fabs(got - sum) <= most * 0x1p-24 * size))
-                    fail_msg("%zu x %zu x %zu, transposed %d, accumulate %d: [%zu, %zu] is %.9g "
-                             "(expected %.9g)",
-                             p.m, p.n, p.depth, p.transposed, p.accumulate, r, j, got, sum);
+                    fail_msg("%s: %zu x %zu x %zu, transposed %d, accumulate %d: [%zu, %zu] is "
+                             "%.9g (expected %.9g)",
+                             k->name, p.m, p.n, p.depth, p.transposed, p.accumulate, r, j, got,
+                             sum);
             }
         free(c);
         tile_product_free(&p);
     }
 }
 
-void bf16_check_not_finite(const float *bad, int count, int terms)
+void bf16_check_instructions(int terms)
 {
-    struct kernels *k = bf16_instructions();
-    for (int i = 0; k && i < 4 * count; i++) {
+    struct kernels *k;
+    for (int n = 0; (k = bf16_instructions(n)); n++)
+        check_instructions(k, terms);
+}
+
+static void check_not_finite(struct kernels *k, const float *bad, int count, int terms)
+{
+    for (int i = 0; i < 4 * count; i++) {
         struct tile_product p = tile_product_of(31, 45, 35, 0, i & 1, 0, terms);
         int in_left = i >> 1 & 1;
         float *want = tile_product_run(k, &p);
@@ -246,13 +251,21 @@ void bf16_check_not_finite(const float *bad, int count, int terms)
                                   ? !isnan(got[at])
                                   : got[at] != (float)copysign(INFINITY, bad[i / 4] * other)
                             : memcmp(&got[at], &want[at], sizeof *got) != 0)
-                    fail_msg("%a in the %s, transposed %d: [%zu, %zu] is %a", (double)bad[i / 4],
-                             in_left ? "left" : "right", p.transposed, r, c, (double)got[at]);
+                    fail_msg("%s: %a in the %s, transposed %d: [%zu, %zu] is %a", k->name,
+                             (double)bad[i / 4], in_left ? "left" : "right", p.transposed, r, c,
+                             (double)got[at]);
             }
         free(want);
         free(got);
         tile_product_free(&p);
     }
+}
+
+void bf16_check_not_finite(const float *bad, int count, int terms)
+{
+    struct kernels *k;
+    for (int n = 0; (k = bf16_instructions(n)); n++)
+        check_not_finite(k, bad, count, terms);
 }
 
 void bf16_check_tiles(void)

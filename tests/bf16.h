@@ -5,7 +5,7 @@
 
 #include "kernels/ops.h"
 
-enum { BF16_SETS_MOST = 5 };
+enum { BF16_SETS_MOST = 6 };
 /* Of the dtype: the processor's, one for each instruction set, then the reference; in f32. */
 extern struct kernels *bf16_sets[BF16_SETS_MOST], *bf16_plain[BF16_SETS_MOST];
 extern int bf16_set_count;
@@ -28,8 +28,9 @@ extern const int product_size_count;
 void product_both(double *got, struct kernels *k, const struct product_size *z, const double *x,
                   const double *y, const double *w);
 
-/* The set that multiplies by instructions for bf16; NULL where the machine has none. */
-struct kernels *bf16_instructions(void);
+/* The n-th of the sets that multiply by instructions for bf16, of vectors or of tiles; NULL after
+ * the last. */
+struct kernels *bf16_instructions(int n);
 
 /* A product by instructions, its rows `spare` floats further apart than they are wide. */
 struct tile_product {

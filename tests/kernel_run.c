@@ -148,7 +148,8 @@ void thread_order(const char *seed)
 
 int rounds_attention(const struct kernels *k)
 {
-    return !strcmp(k->dtype, "bf16") && strstr(k->name, "avx512_bf16");
+    return !strcmp(k->dtype, "bf16") &&
+           (strstr(k->name, "(avx512_bf16, ") || strstr(k->name, "(amx, "));
 }
 
 /* Where element (row, column) of a matrix with blocks on the diagonals of both its halves is among

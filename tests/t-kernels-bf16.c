@@ -96,8 +96,8 @@ static void test_operands(void **unused)
     }
 }
 
-/* VDPBF16PS takes denormal factors, and results of its additions, for 0, whatever the mode of the
- * processor. */
+/* VDPBF16PS and TDPBF16PS take denormal factors, and results of their additions, for 0, whatever
+ * the mode of the processor. */
 static void test_denormals(void **unused)
 {
     static const float rows[][3] = {/* left, right, result */
@@ -105,16 +105,18 @@ static void test_denormals(void **unused)
                                     {0x1p100f, -0x1p-130f, 0},
                                     {0x1p-100f, 0x1p-27f, 0},
                                     {0x1p-100f, 0x1p-26f, 0x1p-126f}};
-    struct kernels *k = bf16_instructions();
+    enum { ROWS = sizeof rows / sizeof *rows };
+    struct kernels *k;
     (void)unused;
-    for (size_t i = 0; k && i < sizeof rows / sizeof *rows; i++) {
+    for (int i = 0; (k = bf16_instructions(i / ROWS)); i++) {
+        const float *row = rows[i % ROWS];
         struct tile_product p = tile_product_of(1, 1, 1, 0, 0, 0, 1);
-        *p.a = rows[i][0];
-        *p.b = rows[i][1];
+        *p.a = row[0];
+        *p.b = row[1];
         float *c = tile_product_run(k, &p);
-        if (*c != rows[i][2])
-            fail_msg("%a times %a is %a (expected %a)", (double)*p.a, (double)*p.b, (double)*c,
-                     (double)rows[i][2]);
+        if (*c != row[2])
+            fail_msg("%s: %a times %a is %a (expected %a)", k->name, (double)*p.a, (double)*p.b,
+                     (double)*c, (double)row[2]);
         free(c);
         tile_product_free(&p);
     }
@@ -123,20 +125,25 @@ static void test_denormals(void **unused)
 /* Instructions for bf16 are for bf16: in f32 they are refused by name, and never chosen unasked. */
 static void test_instructions_in_f32(void **unused)
 {
+    static const char *const names[] = {"avx512_bf16", "amx"};
     struct error e;
+    struct kernels *k;
     (void)unused;
-    setenv("REACH_ISA", "avx512_bf16", 1);
-    struct kernels *k = cpu_open(&e);
-    unsetenv("REACH_ISA");
-    assert_null(k);
-    assert_non_null(strstr(e.text, "REACH_ISA=avx512_bf16"));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        setenv("REACH_ISA", names[i], 1);
+        k = cpu_open(&e);
+        unsetenv("REACH_ISA");
+        assert_null(k);
+        assert_non_null(strstr(e.text, "REACH_ISA="));
+        assert_non_null(strstr(e.text, names[i]));
+    }
     k = cpu_open(&e);
     assert_non_null(k);
     assert_null(cpu_state(k)->vector->multiply_bf16);
     k->close(k);
-    k = bf16_instructions();
-    if (k)
-        assert_non_null(strstr(k->name, "avx512_bf16"));
+    for (int n = 0; (k = bf16_instructions(n)); n++)
+        if (!strstr(k->name, "(avx512_bf16, ") && !strstr(k->name, "(amx, "))
+            fail_msg("%s has instructions for bf16", k->name);
 }
 
 static void test_tiles(void **unused)

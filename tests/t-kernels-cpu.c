@@ -20,34 +20,29 @@
 #include <time.h>
 
 static struct kernels
-    *sets[4]; /* one for each instruction set that this machine has; that for bf16 alone in bf16 */
+    *sets[5]; /* one for each instruction set that this machine has; those for bf16 alone in bf16 */
 static int set_count;
 static struct kernels *best; /* in f32 */
 
 static int setup(void **unused)
 {
-    static const char *const names[] = {"generic", "avx2", "avx512"};
+    static const char *const names[] = {"generic", "avx2", "avx512", "avx512_bf16", "amx"};
+    enum { FLOATS = 3 };
     struct error e;
     (void)unused;
     omp_set_num_threads(2);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         setenv("REACH_ISA", names[i], 1);
-        struct kernels *k = cpu_open(&e);
+        struct kernels *k = i < FLOATS ? cpu_open(&e) : cpu_open_bf16(&e);
         if (k)
             sets[set_count++] = k;
         else
             print_message("%s\n", e.text);
+        if (k && i < FLOATS)
+            best = k;
     }
-    if (!set_count)
-        return -1;
-    best = sets[set_count - 1];
-    setenv("REACH_ISA", "avx512_bf16", 1);
-    if ((sets[set_count] = cpu_open_bf16(&e)))
-        set_count++;
-    else
-        print_message("%s\n", e.text);
     unsetenv("REACH_ISA");
-    return 0;
+    return best ? 0 : -1;
 }
 
 static int teardown(void **unused)

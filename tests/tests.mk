@@ -56,11 +56,27 @@ CHOSEN  := $(filter-out $(foreach o,$(WITHOUT),$(patsubst %.c,$(BUILD)/%,$(call 
   $(if $(ONLY),\
   $(patsubst %.c,$(BUILD)/%,$(sort $(foreach o,$(ONLY),$(call named,$(o))))),$(TESTS)))
 
-tests: $(CHOSEN) $(BUILD)/reach $(REACH_MPI:%=$(BUILD)/%) $(WRONG_LIBRARIES)
+# t-NAME-amx is t-NAME with the kernels for AMX compiled on a plain model of its instructions
+# (tests/amx), which stand before the library's: any processor with AVX512_BF16 runs them, and there
+# they are the best. On another it is t-NAME once more.
+MODELLED     := $(if $(X86),$(filter $(CHOSEN),$(patsubst %,$(BUILD)/tests/t-kernels-%,\
+  attention-mass bf16 bf16x3 cpu sets)))
+MODEL_OBJ    := $(patsubst %.c,$(BUILD)/%.amx_model.o,$(VECTOR_SRC)) $(BUILD)/tests/amx/tiles.o
+.SECONDARY: $(MODEL_OBJ)
+$(eval $(call variant,amx_model,-include tests/amx/model.h $(ISA_FLAGS_amx_model),a model of amx))
+$(filter $(BUILD)/kernels/%,$(MODEL_OBJ)): LEVEL = $(call LEVEL_OF,$(OPTIMIZE))
+$(MODEL_OBJ): $(BUILD)/hardened | $(BUILD)/version.h
+
+$(BUILD)/tests/t-%-amx: $(BUILD)/tests/t-%.o $(call object,$(TEST_HELP)) $(MODEL_OBJ) \
+    $(BUILD)/libreach.a
+	$(Q)$(CC) $(BASE_CFLAGS) $(TEST_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
+	  -lcmocka $(LIBS)
+
+tests: $(CHOSEN) $(MODELLED:%=%-amx) $(BUILD)/reach $(REACH_MPI:%=$(BUILD)/%) $(WRONG_LIBRARIES)
 
 check: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) probe tests
-	$(Q)REACH=$(BUILD)/reach TIMES=$(BUILD)/tests/times sh tests/run.sh $(CHOSEN)
+	$(Q)REACH=$(BUILD)/reach TIMES=$(BUILD)/tests/times sh tests/run.sh $(CHOSEN) $(MODELLED:%=%-amx)
 
 # SETTINGS: of the environment, under each of which these run once more: kernels and goldens on other
 # instruction sets, and with the verbs where OpenMP grants fewer threads

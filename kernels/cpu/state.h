@@ -47,6 +47,8 @@ size_t cpu_head_scratch(int segments, struct head_shape head);
 
 /* The instruction set to use: the best, or REACH_ISA's; bf16's only for bf16. NULL on failure. */
 const struct vector_kernels *cpu_dispatch(int bf16, struct error *e) MUST_USE;
+/* 1: the processor has AMX for bf16, and the system lets this process use its tiles. */
+int cpu_tiles(void);
 /* The set that computes all but products with weights in float where these use `products`. */
 const struct vector_kernels *cpu_dispatch_float(const struct vector_kernels *products);
 

@@ -110,6 +110,7 @@ void attention_forward(const struct attention_task *t)
     struct packed p;
     unsigned mode = denormals_off();
     int d = t->head_size, v = t->value_size, padded = (int)round_up((size_t)t->keys, KEYS);
+    tiles_begin();
     pack_layout(&p, t->scratch, d, v, t->queries, t->keys, 0);
     int query_blocks = clear_sizes(&p, t);
     pack_rows(p.query, p.ld, t->q, t->q_stride, t->queries, t->queries, d, t->scale,
@@ -149,5 +150,6 @@ void attention_forward(const struct attention_task *t)
                 out[c] = p.first[(size_t)r * p.value_ld + (size_t)c] * factor;
         }
     }
+    tiles_end();
     denormals_restore(mode);
 }

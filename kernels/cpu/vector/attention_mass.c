@@ -41,6 +41,7 @@ void attention_mass_head(const struct attention_task *t)
     struct packed p;
     unsigned mode = denormals_off();
     int d = t->head_size, padded = (int)round_up((size_t)t->keys, KEYS);
+    tiles_begin();
     pack_layout(&p, t->scratch, d, t->value_size, t->queries, t->keys, 0);
     int query_blocks = clear_sizes(&p, t);
     pack_rows(p.query, p.ld, t->q, t->q_stride, t->queries, t->queries, d, t->scale,
@@ -66,5 +67,6 @@ void attention_mass_head(const struct attention_task *t)
                 mass_block(t->mass, t, &p, &b, t->lse + i);
         }
     }
+    tiles_end();
     denormals_restore(mode);
 }

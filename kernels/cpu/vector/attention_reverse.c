@@ -78,6 +78,7 @@ void attention_reverse_head(const struct attention_task *t)
     unsigned mode = denormals_off();
     int d = t->head_size, v = t->value_size, padded = (int)round_up((size_t)t->keys, KEYS),
         offset = t->keys - t->queries;
+    tiles_begin();
     pack_layout(&p, t->scratch, d, v, t->queries, t->keys, 1);
     int query_blocks = clear_sizes(&p, t);
     pack_rows(p.query, p.ld, t->q, t->q_stride, t->queries, t->queries, d, t->scale,
@@ -134,5 +135,6 @@ void attention_reverse_head(const struct attention_task *t)
         for (int c = 0; c < d; c++)
             out[c] = t->scale * from[c / PANEL * (QUERIES * PANEL) + c % PANEL];
     }
+    tiles_end();
     denormals_restore(mode);
 }

@@ -227,6 +227,7 @@ extern const struct vector_kernels vector_kernels_generic;
 extern const struct vector_kernels vector_kernels_avx2;
 extern const struct vector_kernels vector_kernels_avx512;
 extern const struct vector_kernels vector_kernels_avx512_bf16;
+extern const struct vector_kernels vector_kernels_amx;
 #endif
 
 /* Each file defines its functions under the instruction set's names; table.c collects them. */

@@ -1,20 +1,24 @@
 /* A product of operands rounded to bf16, or written as sums of two such numbers, with bf16
- * instructions: a piece of the depth of both is packed in pairs of neighbours along it, then
- * multiplied ROWS x COLUMNS sums at a time. The three products of sums are one of three times the
- * depth: of (high, high, low) and (high, low, high). The order of sums depends only on the sizes:
- * pieces from the first on, pairs in order within them. */
+ * instructions, of vectors or of tiles: a piece of the depth of both is packed in pairs of
+ * neighbours along it, then multiplied ROWS x COLUMNS sums at a time. The three products of sums
+ * are one of three times the depth: of (high, high, low) and (high, low, high). The order of sums
+ * depends only on the sizes: pieces from the first on, pairs in order within them. */
 #include "kernels/cpu/vector/kernels.h"
-#include "kernels/cpu/vector/vector.h"
+#include "kernels/cpu/vector/tiles.h"
 
 #ifdef __AVX512BF16__
 
+#ifdef VECTOR_TILES
+enum { ROWS = TILES_ROWS, COLUMNS = 2 * WIDTH };
+#else
 /* 14 x 2 registers of sums, two of the right operand and one of the left. */
 enum { ROWS = 14, COLUMNS = 2 * WIDTH };
+#endif
 /* The amounts packed and multiplied at a time, so that both operands stay in the second cache; and
  * the pairs of a packed row of the left one, an odd number of cache lines. */
 enum {
-    MOST_ROWS = 74 * ROWS,
-    NEAR_ROWS = 16 * ROWS,
+    MOST_ROWS = 1036 / ROWS * ROWS,
+    NEAR_ROWS = 224 / ROWS * ROWS,
     MOST_COLUMNS = 12 * COLUMNS,
     DEPTH = 768,
     PAIRS = DEPTH / 2 + WIDTH
@@ -92,27 +96,6 @@ static void pack_right(uint32_t *out, const float *b, size_t ldb, size_t depth, 
             }
 }
 
-/* Transposes the square: swaps quarters, then quarters of these. */
-INLINE void transpose(v_pairs square[WIDTH])
-{
-    v_unsigned lane;
-    for (unsigned i = 0; i < WIDTH; i++)
-        lane[i] = i;
-#pragma GCC unroll 4
-    for (unsigned step = 1; step < WIDTH; step *= 2) {
-        v_unsigned second = (v_unsigned)((lane & step) != 0);
-        v_unsigned even = (lane & ~second) | ((lane - step + WIDTH) & second),
-                   odd = ((lane + step) & ~second) | ((lane + WIDTH) & second);
-#pragma GCC unroll 16
-        for (unsigned i = 0; i < WIDTH; i++)
-            if (!(i & step)) {
-                v_pairs x = square[i], y = square[i + step];
-                square[i] = v_choose_pairs(x, even, y);
-                square[i + step] = v_choose_pairs(x, odd, y);
-            }
-    }
-}
-
 /* Stores the rows of a square as those of a packed panel, `count` of them at most. */
 INLINE void store_square(uint32_t *out, const v_pairs square[WIDTH], size_t count)
 {
@@ -140,16 +123,24 @@ static void pack_right_transposed(uint32_t *out, const float *b, size_t ldb, siz
                     else
                         v_split_neighbours(&high[i], &low[i], x, y);
                 }
-                transpose(high);
+                v_transpose_pairs(high);
                 store_square(to, high, part - k / 2);
                 if (terms == 1)
                     continue;
-                transpose(low);
+                v_transpose_pairs(low);
                 store_square(to + RIGHT_LOW * part * COLUMNS, low, WIDTH);
                 store_square(to + RIGHT_AGAIN * part * COLUMNS, high, WIDTH);
             }
 }
 
+#ifdef VECTOR_TILES
+/* c[ROWS, COLUMNS] (+)= a b of packed pieces. */
+INLINE void tile(float *c, size_t ldc, const uint32_t *a, const uint32_t *b, size_t pairs,
+                 int accumulate)
+{
+    tiles_multiply(c, ldc, a, PAIRS, b, COLUMNS, pairs, accumulate, ROWS, 2, 0);
+}
+#else
 /* c[ROWS, COLUMNS] (+)= a b of packed pieces. */
 INLINE void tile(float *c, size_t ldc, const uint32_t *a, const uint32_t *b, size_t pairs,
                  int accumulate)
@@ -175,6 +166,8 @@ INLINE void tile(float *c, size_t ldc, const uint32_t *a, const uint32_t *b, siz
         v_store(out + WIDTH, accumulate ? v_load(out + WIDTH) + sum[r][1] : sum[r][1]);
     }
 }
+
+#endif
 
 /* The same for the part [rows, columns] of a tile. */
 static void tile_part(float *c, size_t ldc, const uint32_t *a, const uint32_t *b, size_t pairs,
@@ -209,6 +202,7 @@ void multiply_bf16_tiles(float *c, size_t ldc, const float *a, size_t lda, const
                          int accumulate, int terms, float *room)
 {
     uint32_t *left = (uint32_t *)room, *right = left + MOST_ROWS * PAIRS;
+    tiles_begin();
     for (size_t row = 0, rows; row < m; row += rows) {
         rows = smaller(m - row, MOST_ROWS);
         for (size_t at = 0, some; at < depth; at += some) {
@@ -228,6 +222,7 @@ void multiply_bf16_tiles(float *c, size_t ldc, const float *a, size_t lda, const
             }
         }
     }
+    tiles_end();
 }
 
 #endif

@@ -7,16 +7,25 @@
 #ifndef REACH_KERNELS_CPU_VECTOR_PRODUCT_H
 #define REACH_KERNELS_CPU_VECTOR_PRODUCT_H
 
+#include "kernels/cpu/vector/tiles.h"
 #include "kernels/cpu/vector/vector.h"
-
-/* Sixteen vector registers hold 6 x 2 sums, a row of B and an element of A; thirty-two would hold
- * 14 x 2, but 12 rows divide the blocks of attention. */
-enum { TILE_ROWS = VECTOR_WIDTH == 16 ? 12 : 6, PANEL = 2 * VECTOR_WIDTH };
-enum { B_AHEAD = 12 }; /* rows of B that are fetched ahead: they lie in the second cache */
 
 #if defined(__AVX512BF16__) && !defined(PRODUCT_FLOATS)
 #define PRODUCT_PAIRS
 #endif
+#if defined(PRODUCT_PAIRS) && defined(VECTOR_TILES)
+#define PRODUCT_TILES
+#endif
+
+/* Sixteen vector registers hold 6 x 2 sums, a row of B and an element of A; thirty-two would hold
+ * 14 x 2, but 12 rows divide the blocks of attention. AMX's tiles (tiles.h) hold 32 x 2. */
+#ifdef PRODUCT_TILES
+enum { TILE_ROWS = TILES_ROWS };
+#else
+enum { TILE_ROWS = VECTOR_WIDTH == 16 ? 12 : 6 };
+#endif
+enum { PANEL = 2 * VECTOR_WIDTH };
+enum { B_AHEAD = 12 }; /* rows of B that are fetched ahead: they lie in the second cache */
 
 /* The unit of a factor: GROUP adjacent numbers along the depth, either floats or, with instructions
  * for them and unless PRODUCT_FLOATS is defined, pairs of bf16. Pairs take the place of the floats,
@@ -116,6 +125,15 @@ INLINE const group *group_along_columns(float *to, const float *x, size_t ld, in
 
 /* C[rows, vectors * WIDTH] (+)= sum over groups k < depth of A(row, k) B[k]. A(row, k) = a[row *
  * lda + k], or a[k * lda + row] when transposed. */
+#ifdef PRODUCT_TILES
+INLINE void product_tile(float *c, size_t ldc, const group *a, size_t lda, const group *b,
+                         size_t ldb, size_t depth, int accumulate, const int rows,
+                         const int vectors, const int transposed)
+{
+    tiles_multiply(c, ldc, (const uint32_t *)a, lda, (const uint32_t *)b, ldb, depth, accumulate,
+                   (size_t)rows, vectors, transposed);
+}
+#else
 INLINE void product_tile(float *c, size_t ldc, const group *a, size_t lda, const group *b,
                          size_t ldb, size_t depth, int accumulate, const int rows,
                          const int vectors, const int transposed)
@@ -157,6 +175,7 @@ INLINE void product_tile(float *c, size_t ldc, const group *a, size_t lda, const
             v_store(out + WIDTH, accumulate ? v_load(out + WIDTH) + sum[r][1] : sum[r][1]);
     }
 }
+#endif
 
 /* The part of C = A B that a causal mask keeps. Entry (r, k) of the masked operand or result is
  * kept where k <= r + diagonal. */
@@ -166,6 +185,16 @@ enum product_mask {
     MASK_LEFT, /* A(r, k) = 0 for k > r + diagonal */
     MASK_LEFT_T /* A(r, k) = 0 for r > k + diagonal: A is the transpose of a masked block */
 };
+
+/* Rows of the next tile of m. */
+INLINE int next_rows(int m)
+{
+#ifdef PRODUCT_TILES
+    return m < TILE_ROWS ? m : TILE_ROWS;
+#else
+    return m >= TILE_ROWS ? TILE_ROWS : m >= 4 ? 4 : m >= 2 ? 2 : 1;
+#endif
+}
 
 /* C[m, n] (+)= A[m, depth] B[depth, n] of factors in groups; n is rounded up to whole vectors,
  * depth to whole groups, beyond which A or B is zero. C is in panels of PANEL columns too,
@@ -177,7 +206,7 @@ INLINE void product(float *c, size_t result_stride, size_t ldc, const group *a, 
     for (int column = 0; column < n; column += PANEL, b += panel_stride, c += result_stride) {
         int wide = n - column > WIDTH;
         for (int row = 0, rows; row < m; row += rows) {
-            rows = m - row >= TILE_ROWS ? TILE_ROWS : m - row >= 4 ? 4 : m - row >= 2 ? 2 : 1;
+            rows = next_rows(m - row);
             int first = 0, end = depth;
             if (mask == MASK_RESULT && column > row + rows - 1 + diagonal)
                 continue;
@@ -200,12 +229,16 @@ INLINE void product(float *c, size_t result_stride, size_t ldc, const group *a, 
             product_tile(to, ldc, left, lda, right, ldb, count, accumulate, constant, 1, \
                          transposed); \
     } while (0)
+#ifdef PRODUCT_TILES
+            TILE(rows);
+#else
             switch (rows) {
             case TILE_ROWS: TILE(TILE_ROWS); break;
             case 4: TILE(4); break;
             case 2: TILE(2); break;
             default: TILE(1); break;
             }
+#endif
 #undef TILE
         }
     }

@@ -308,6 +308,27 @@ INLINE v_pairs v_choose_pairs(v_pairs x, v_unsigned index, v_pairs y)
     return (v_pairs)_mm512_permutex2var_epi32((__m512i)x, (__m512i)index, (__m512i)y);
 }
 
+/* Transposes a square: swaps quarters, then quarters of these. */
+INLINE void v_transpose_pairs(v_pairs square[WIDTH])
+{
+    v_unsigned lane;
+    for (unsigned i = 0; i < WIDTH; i++)
+        lane[i] = i;
+#pragma GCC unroll 4
+    for (unsigned step = 1; step < WIDTH; step *= 2) {
+        v_unsigned second = (v_unsigned)((lane & step) != 0);
+        v_unsigned even = (lane & ~second) | ((lane - step + WIDTH) & second),
+                   odd = ((lane + step) & ~second) | ((lane + WIDTH) & second);
+#pragma GCC unroll 16
+        for (unsigned i = 0; i < WIDTH; i++)
+            if (!(i & step)) {
+                v_pairs x = square[i], y = square[i + step];
+                square[i] = v_choose_pairs(x, even, y);
+                square[i + step] = v_choose_pairs(x, odd, y);
+            }
+    }
+}
+
 #endif
 
 /* x where the mask is set (all bits), else y. */
