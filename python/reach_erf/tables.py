@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 # The columns of each file, in their order. :w are whole numbers, :d whole numbers of any size, :r numbers, with ? where one may be
 # missing; others are text.
 COLUMNS = {  # by make outputs
-    "curve": "model position:w distance:w s:r c:r c_lo:r? c_hi:r? target:w layer:w attribution",
-    "summary": """model segments:w excluded:w length:w threshold:r erf:w erf_lo:w? erf_hi:w?
+    "curve": "model position:w distance:w s:r c:r c_lo:r c_hi:r target:w layer:w attribution",
+    "summary": """model segments:w excluded:w length:w threshold:r erf:w erf_lo:w erf_hi:w
         saturated:w erf_q10:w erf_median:w erf_q90:w sink_share:r erf_without_sink:w mean_logprob:r
         ppl:r target:w layer:w attribution growth:r? growth_lo:r? growth_hi:r?""",
     "attention": """model layer:w head:w epsilon attention_erf:w? trf:d? trf_length:w? verdict

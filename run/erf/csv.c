@@ -21,10 +21,10 @@ static const struct csv_column curve_columns[] = {
     CSV_COLUMN(curve_row, s, "",
                "share of the position in the sum of the norms, mean over segments"),
     CSV_COLUMN(curve_row, c, "", "sum of the shares from this position on"),
-    CSV_OPTIONAL(curve_row, c_lo, "",
-                 "lower end of the 95 % interval of c, by a bootstrap-t over segments; empty for "
-                 "fewer than 5 segments, and with --bootstrap 0"),
-    CSV_OPTIONAL(curve_row, c_hi, "", "its upper end"),
+    CSV_COLUMN(curve_row, c_lo, "",
+               "lower end of the 95 % interval of c, by a bootstrap-t over segments; fewer than 5 "
+               "segments, and --bootstrap 0, give no interval: both ends are c"),
+    CSV_COLUMN(curve_row, c_hi, "", "its upper end"),
     CSV_COLUMN(curve_row, target, "tokens",
                "position of the target, from 1: segments are cut to this many tokens"),
     CSV_COLUMN(curve_row, layer, "",
@@ -67,10 +67,10 @@ static const struct csv_column summary_columns[] = {
     CSV_COLUMN(
         summary_row, erf, "tokens",
         "the field: the smallest number of most recent tokens with a share above the threshold"),
-    CSV_OPTIONAL(summary_row, erf_lo, "tokens",
-                 "lower end of its 95 % interval, by a bootstrap-t over segments; empty for fewer "
-                 "than 5 segments, and with --bootstrap 0"),
-    CSV_OPTIONAL(summary_row, erf_hi, "tokens", "its upper end"),
+    CSV_COLUMN(summary_row, erf_lo, "tokens",
+               "lower end of its 95 % interval, by a bootstrap-t over segments; fewer than 5 "
+               "segments, and --bootstrap 0, give no interval: both ends are the field"),
+    CSV_COLUMN(summary_row, erf_hi, "tokens", "its upper end"),
     CSV_COLUMN(summary_row, saturated, "",
                "1: all L-1 tokens are needed, the field is at least that; else 0"),
     CSV_COLUMN(summary_row, erf_q10, "tokens", "10 % quantile of the fields of single segments"),
@@ -93,7 +93,7 @@ static const struct csv_column summary_columns[] = {
                  "a segment (`--growth`); in rows of whole segments at the embeddings, empty if "
                  "these lengths were not measured"),
     CSV_OPTIONAL(summary_row, growth_lo, "",
-                 "lower end of its 95 % interval, as of the field; empty as there, and if the "
+                 "lower end of its 95 % interval, as of the field; empty if there is none, or the "
                  "lengths are not paired"),
     CSV_OPTIONAL(summary_row, growth_hi, "", "its upper end"),
 };
@@ -124,8 +124,8 @@ static int field_curve(struct csv *csv, const struct result *r, const struct res
                                          .distance = (long long)(n - 1 - i),
                                          .s = u->s[i],
                                          .c = u->c[i],
-                                         .c_lo = has_interval ? u->c_lo[i] : NAN,
-                                         .c_hi = has_interval ? u->c_hi[i] : NAN,
+                                         .c_lo = has_interval ? u->c_lo[i] : u->c[i],
+                                         .c_hi = has_interval ? u->c_hi[i] : u->c[i],
                                          .target = (long long)f->target,
                                          .layer = (long long)f->layer,
                                          .attribution = r->attribution});
@@ -147,28 +147,29 @@ static int field_summary(struct csv *csv, const struct result *r, const struct r
         if (grows && erf_growth(&g, lengths, GROWTH_LENGTHS, i) != 0)
             return -1;
 
-        csv_row(csv, &(struct summary_row){.model = m->name,
-                                           .segments = (long long)u->segments,
-                                           .excluded = (long long)u->excluded,
-                                           .length = (long long)f->target,
-                                           .threshold = row->threshold,
-                                           .erf = (long long)row->erf,
-                                           .erf_lo = has_interval ? (long long)row->erf_lo : 0,
-                                           .erf_hi = has_interval ? (long long)row->erf_hi : 0,
-                                           .saturated = row->saturated,
-                                           .erf_q10 = (long long)row->q10,
-                                           .erf_median = (long long)row->median,
-                                           .erf_q90 = (long long)row->q90,
-                                           .sink_share = u->sink_share,
-                                           .erf_without_sink = (long long)row->without_sink,
-                                           .mean_logprob = u->mean_logprob,
-                                           .ppl = u->perplexity,
-                                           .target = (long long)f->target,
-                                           .layer = (long long)f->layer,
-                                           .attribution = r->attribution,
-                                           .growth = g.exponent,
-                                           .growth_lo = g.lo,
-                                           .growth_hi = g.hi});
+        csv_row(csv,
+                &(struct summary_row){.model = m->name,
+                                      .segments = (long long)u->segments,
+                                      .excluded = (long long)u->excluded,
+                                      .length = (long long)f->target,
+                                      .threshold = row->threshold,
+                                      .erf = (long long)row->erf,
+                                      .erf_lo = (long long)(has_interval ? row->erf_lo : row->erf),
+                                      .erf_hi = (long long)(has_interval ? row->erf_hi : row->erf),
+                                      .saturated = row->saturated,
+                                      .erf_q10 = (long long)row->q10,
+                                      .erf_median = (long long)row->median,
+                                      .erf_q90 = (long long)row->q90,
+                                      .sink_share = u->sink_share,
+                                      .erf_without_sink = (long long)row->without_sink,
+                                      .mean_logprob = u->mean_logprob,
+                                      .ppl = u->perplexity,
+                                      .target = (long long)f->target,
+                                      .layer = (long long)f->layer,
+                                      .attribution = r->attribution,
+                                      .growth = g.exponent,
+                                      .growth_lo = g.lo,
+                                      .growth_hi = g.hi});
     }
     return 0;
 }
@@ -187,8 +188,8 @@ static char *note_of(const void *result)
     for (size_t i = 0; f && r->bootstrap && !few && i < r->model_count; i++)
         few = !result_has_interval(r, result_main(&r->models[i]));
     if (few)
-        fprintf(f, "%sfewer than %d segments have no intervals", any ? "; " : "",
-                INTERVAL_SEGMENTS);
+        fprintf(f, "%sfewer than %d segments have no intervals: both ends are the value",
+                any ? "; " : "", INTERVAL_SEGMENTS);
     any |= few;
     for (size_t i = 0; f && i < r->model_count; i++) {
         const struct result_model *m = &r->models[i];

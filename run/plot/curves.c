@@ -163,17 +163,15 @@ static int add_table(struct plot_run *r, const struct report *report, struct err
         c = add_curve(r, name, report->path, n, e);
         if (!c)
             return -1;
-        int has_interval = *report_cell(report, first, column[COLUMN_LO]);
-
-        if (!has_interval) {
-            struct figure_curve *added = &r->curves[r->curve_count - 1].figure;
-
-            added->c_lo = added->c_hi = NULL;
-        }
         for (size_t m = 0; m < n; m++)
-            for (size_t k = 0; k < (has_interval ? 3 : 1); k++)
+            for (size_t k = 0; k < 3; k++)
                 if (share_cell(report, first + m, column[COLUMN_C + k], &c[k * n + m], e) != 0)
                     return -1;
+        if (memcmp(c, c + n, n * sizeof *c) == 0 && memcmp(c, c + 2 * n, n * sizeof *c) == 0) {
+            struct figure_curve *added = &r->curves[r->curve_count - 1].figure;
+
+            added->c_lo = added->c_hi = NULL; /* both ends are c: no interval */
+        }
     }
     return 0;
 }

@@ -100,7 +100,7 @@ int plot_ladder(struct plot_run *r, const struct figure_place *to, struct error 
         return fail(e, "%s: has no ERF(%.6g) (expected a threshold that `reach erf` was asked for)",
                     rows[0].at.from->path, r->threshold);
     for (size_t i = 0; i < count; i++)
-        has_interval |= !isnan(rows[i].erf_lo);
+        has_interval |= rows[i].erf_lo < rows[i].erf_hi; /* equal ends: none */
     snprintf(subtitle, sizeof subtitle, "Empirical receptive field");
     if (has_interval)
         snprintf(subtitle, sizeof subtitle, "Empirical receptive field; interval of ERF(%.6g)",
