@@ -38,12 +38,14 @@ INLINE void tiles_end(void)
     _tile_release();
 }
 
-/* Compilers need not know that the instruction reads memory. */
+/* Compilers need not know that the instruction reads memory: what was stored there must be there
+ * before it, and stay until after it. */
 #define TILE_LOAD(number, from) \
     do { \
-        __asm__ volatile("" : : : "memory"); \
-        _tile_loadd(number, (from).at, (from).apart * sizeof *(from).at); \
-        __asm__ volatile("" : : : "memory"); \
+        struct tile_pairs pairs = (from); \
+        __asm__ volatile("" : : "r"(pairs.at) : "memory"); \
+        _tile_loadd(number, pairs.at, pairs.apart * sizeof *pairs.at); \
+        __asm__ volatile("" : : "r"(pairs.at) : "memory"); \
     } while (0)
 
 /* Pairs to load a tile from. */
