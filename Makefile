@@ -175,8 +175,7 @@ ISA_FLAGS_avx2    := -DVECTOR_ISA=avx2 -DVECTOR_WIDTH=8 -mavx2 -mfma -mf16c
 ISA_FLAGS_avx512  := -DVECTOR_ISA=avx512 -DVECTOR_WIDTH=16 -mavx512f -mavx512bw -mavx512dq \
   -mavx512vl -mavx2 -mfma -mf16c -mprefer-vector-width=512
 ISA_FLAGS_avx512_bf16 := $(subst =avx512,=avx512_bf16,$(ISA_FLAGS_avx512)) -mavx512bf16
-ISA_FLAGS_amx_model   := $(subst =avx512_bf16,=amx -DVECTOR_TILES,$(ISA_FLAGS_avx512_bf16))
-ISA_FLAGS_amx         := $(ISA_FLAGS_amx_model) -mamx-tile -mamx-bf16
+ISA_FLAGS_amx         := $(subst =avx512_bf16,=amx,$(ISA_FLAGS_avx512_bf16)) -mamx-tile -mamx-bf16
 
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIB_OBJ := $(call object,$(LIB_SRC)) \

@@ -56,27 +56,23 @@ CHOSEN  := $(filter-out $(foreach o,$(WITHOUT),$(patsubst %.c,$(BUILD)/%,$(call 
   $(if $(ONLY),\
   $(patsubst %.c,$(BUILD)/%,$(sort $(foreach o,$(ONLY),$(call named,$(o))))),$(TESTS)))
 
-# t-NAME-amx is t-NAME with the kernels for AMX compiled on a plain model of its instructions
-# (tests/amx), which stand before the library's: any processor with AVX512_BF16 runs them, and there
-# they are the best. On another it is t-NAME once more.
-MODELLED     := $(if $(X86),$(filter $(CHOSEN),$(patsubst %,$(BUILD)/tests/t-kernels-%,\
+# t-NAME-amx is t-NAME where AMX's instructions are trapped and done by a plain model (tests/amx):
+# any processor with AVX512_BF16 runs the kernels for AMX, and there they are the best. On another
+# it is t-NAME once more.
+TRAPPED      := $(if $(X86),$(filter $(CHOSEN),$(patsubst %,$(BUILD)/tests/t-kernels-%,\
   attention-mass bf16 bf16x3 cpu sets)))
-MODEL_OBJ    := $(patsubst %.c,$(BUILD)/%.amx_model.o,$(VECTOR_SRC)) $(BUILD)/tests/amx/tiles.o
-.SECONDARY: $(MODEL_OBJ)
-$(eval $(call variant,amx_model,-include tests/amx/model.h $(ISA_FLAGS_amx_model),a model of amx))
-$(filter $(BUILD)/kernels/%,$(MODEL_OBJ)): LEVEL = $(call LEVEL_OF,$(OPTIMIZE))
-$(MODEL_OBJ): $(BUILD)/hardened | $(BUILD)/version.h
-
-$(BUILD)/tests/t-%-amx: $(BUILD)/tests/t-%.o $(call object,$(TEST_HELP)) $(MODEL_OBJ) \
+.SECONDARY: $(BUILD)/tests/amx/trap.o
+$(BUILD)/tests/amx/trap.o: LEVEL = $(call LEVEL_OF,-O3)
+$(BUILD)/tests/t-%-amx: $(BUILD)/tests/t-%.o $(BUILD)/tests/amx/trap.o $(call object,$(TEST_HELP)) \
     $(BUILD)/libreach.a
 	$(Q)$(CC) $(BASE_CFLAGS) $(TEST_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) \
 	  -lcmocka $(LIBS)
 
-tests: $(CHOSEN) $(MODELLED:%=%-amx) $(BUILD)/reach $(REACH_MPI:%=$(BUILD)/%) $(WRONG_LIBRARIES)
+tests: $(CHOSEN) $(TRAPPED:%=%-amx) $(BUILD)/reach $(REACH_MPI:%=$(BUILD)/%) $(WRONG_LIBRARIES)
 
 check: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) probe tests
-	$(Q)REACH=$(BUILD)/reach TIMES=$(BUILD)/tests/times sh tests/run.sh $(CHOSEN) $(MODELLED:%=%-amx)
+	$(Q)REACH=$(BUILD)/reach TIMES=$(BUILD)/tests/times sh tests/run.sh $(CHOSEN) $(TRAPPED:%=%-amx)
 
 # SETTINGS: of the environment, under each of which these run once more: kernels and goldens on other
 # instruction sets, and with the verbs where OpenMP grants fewer threads

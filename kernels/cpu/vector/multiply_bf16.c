@@ -8,7 +8,7 @@
 
 #ifdef __AVX512BF16__
 
-#ifdef VECTOR_TILES
+#ifdef __AMX_BF16__
 enum { ROWS = TILES_ROWS, COLUMNS = 2 * WIDTH };
 #else
 /* 14 x 2 registers of sums, two of the right operand and one of the left. */
@@ -133,7 +133,7 @@ static void pack_right_transposed(uint32_t *out, const float *b, size_t ldb, siz
             }
 }
 
-#ifdef VECTOR_TILES
+#ifdef __AMX_BF16__
 /* c[ROWS, COLUMNS] (+)= a b of packed pieces. */
 INLINE void tile(float *c, size_t ldc, const uint32_t *a, const uint32_t *b, size_t pairs,
                  int accumulate)

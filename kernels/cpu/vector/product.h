@@ -13,7 +13,7 @@
 #if defined(__AVX512BF16__) && !defined(PRODUCT_FLOATS)
 #define PRODUCT_PAIRS
 #endif
-#if defined(PRODUCT_PAIRS) && defined(VECTOR_TILES)
+#if defined(PRODUCT_PAIRS) && defined(__AMX_BF16__)
 #define PRODUCT_TILES
 #endif
 

@@ -5,14 +5,14 @@
  * volume 2).
  *
  * A thread's tiles have a shape between tiles_begin and tiles_end alone: the system then keeps none
- * for it. With other instruction sets both do nothing. tests/amx compiles all of this with a model
- * of the instructions. */
+ * for it. With other instruction sets both do nothing. tests/amx runs all of this where no
+ * processor has the instructions. */
 #ifndef REACH_KERNELS_CPU_VECTOR_TILES_H
 #define REACH_KERNELS_CPU_VECTOR_TILES_H
 
 #include "kernels/cpu/vector/vector.h"
 
-#ifdef VECTOR_TILES
+#ifdef __AMX_BF16__
 
 enum { TILE = WIDTH, TILES_ROWS = 2 * TILE };
 _Static_assert(TILE == 16, "a row of a tile is a vector");
