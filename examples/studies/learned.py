@@ -3,17 +3,19 @@
 
     python3 examples/studies/learned.py DIR/rotary-seed-3 DIR/alibi-seed-3 ...
 
-data/learned/NAME-decay.csv has a row for each checkpoint: the decay of the gradient within L_tr, of 400
-segments of L_tr inputs, and the loss of 1000 targets after 16 and after L_tr inputs. data/learned/NAME.csv
+data/learned/NAME-decay.csv has a row for each checkpoint, and one for the weights as drawn (step 0): the decay
+of the gradient within L_tr, of 400 segments of L_tr inputs, and the loss of 1000 targets after 16 and after
+L_tr inputs. data/learned/NAME.csv
 has one for each from step 500 on: the growth of the field and the field by threshold (400 segments of 1024
 tokens), and the loss of 4000 targets at 1 to 16 times L_tr, as doc/studies/registered.md lays down;
 data/learned/NAME-shares.csv has the share of the gradient by distance of these. What has its row is not
-measured again. Needs `reach` (--reach), NumPy and h5py.
+measured again. Needs `reach` (--reach), NumPy and h5py; PyTorch and safetensors for weights as drawn.
 """
 
 import argparse
 import os
 import re
+import shutil
 import sys
 import tempfile
 
@@ -131,18 +133,29 @@ def add_row(path, remarks, titles, row):
     write_csv(path, remarks, [titles, *rows])
 
 
+def decay_as_drawn(name, reach):
+    """measure_decay of the weights that a training begins with."""
+    from train import write_snapshot
+    from windows import TOKENIZER, model_of
+    with tempfile.TemporaryDirectory() as scratch:
+        checkpoint = os.path.join(scratch, name)
+        write_snapshot(model_of(name, None), checkpoint)
+        shutil.copy(TOKENIZER, checkpoint)
+        return measure_decay(checkpoint, reach)
+
+
 def measure(training, reach, out):
     name = os.path.basename(os.path.normpath(training))
     path, path_of_shares, path_of_decay = (os.path.join(out, f"{name}{what}.csv") for what in ("", "-shares", "-decay"))
     made = f"made by examples/studies/learned.py of {name}"
     folder = os.path.join(training, "snapshots")
     steps = sorted(int(m[1]) for m in map(re.compile(r"checkpoint-(\d+)$").match, os.listdir(folder)) if m)
-    for step in steps:
+    for step in [0, *steps]:
         checkpoint = os.path.join(folder, f"checkpoint-{step}")
         if not any(row[0] == str(step) for row in rows_of(path_of_decay)):
             add_row(path_of_decay, [made, f"gradient of {SEGMENTS} segments of {TRAINED} inputs; exponent: of (1 + t)^-p over distances t from 1, as a line through ln share; exponent_over_floor, "
                                     f"floor: of g + b (1 + t)^-p; floor and far_half, the mean of the farther half, as multiples of an even share; nll: nats a token, {FEW} targets; _lo, _hi: 95 % interval by the jackknife"],
-                    DECAY_TITLES, [str(step), *measure_decay(checkpoint, reach)])
+                    DECAY_TITLES, [str(step), *(measure_decay(checkpoint, reach) if step else decay_as_drawn(name, reach))])
         if step < JUDGED or any(row[0] == str(step) for row in rows_of(path)):
             continue
         field, by_tokens = measure_field(checkpoint, reach)
