@@ -9,7 +9,7 @@ import tempfile
 import compared
 import distances
 import formulas
-import judged
+import learning
 import recurrent
 import tables
 import validation
@@ -204,25 +204,28 @@ def states(models, folder):
           "set key at screen 0.785,0.95 left top Left reverse noenhanced samplen 1.5\nplot " + ", \\\n     ".join(right) + "\nunset multiplot\n")
 
 
-def learning(folder):
+DRAWN = 8       # where step 0 stands on a logarithmic axis
+
+
+def decay_learned(folder):
     """Exponent of the decay, share of the farther half and gain from context over the steps of training: an encoding has a colour and a mark, its second seed a dashed line."""
     panels = (("exponent", "exponent of the decay", lambda row: row["exponent"], "[-0.6:1.6]"), ("far", "farther half, even share = 1", lambda row: row["far_half"], "[0:1.2]"),
-              ("gain", "gain from context, nats", judged.gain, "[-0.05:0.7]"))
-    encodings = list(dict.fromkeys(run.rsplit("-seed-")[0] for run in judged.trainings()))
+              ("gain", "gain from context, nats", learning.gain, "[-0.07:0.7]"))
+    encodings = list(dict.fromkeys(run.rsplit("-seed-")[0] for run in learning.trainings()))
     data, plots = "", ""
     for k, (name, label, value, span) in enumerate(panels):
         parts = ["0 with lines lc rgb '#808080' lw 0.5 notitle"]
-        for run in judged.trainings():
+        for run in learning.trainings():
             encoding, seed = run.rsplit("-seed-")
             i = encodings.index(encoding)
-            data += block(f"{name}_{i}_{seed}", [(f"{row['step']:.0f}", f"{value(row):.4f}") for row in judged.decays(run)])
+            data += block(f"{name}_{i}_{seed}", [(f"{row['step'] or DRAWN:.0f}", f"{value(row):.4f}") for row in learning.decays(run)])
             title = f"title '{encoding}'" if k == len(panels) - 1 and not any(f"{name}_{i}_" in p for p in parts) else "notitle"
             parts.append(f"${name}_{i}_{seed} using 1:2 with linespoints {signs(i)} dt {1 if seed == '3' else DASHES[1]} lw 1.2 {title}")
-        key = "set key at screen 0.875,0.95 left top Left reverse noenhanced samplen 1.5\n" if k == len(panels) - 1 else ""
+        key = "set key at screen 0.865,0.95 left top Left reverse noenhanced samplen 1.5\n" if k == len(panels) - 1 else ""
         plots += f"{key}set yrange {span}\nset ylabel '{label}' offset 1\nplot " + ", \\\n     ".join(parts) + "\n"
     write(folder, "learned", 6.2,
-          "# style\nset encoding utf8\nunset key\nset tics nomirror\nset border 3\nset logscale x\nset xrange [12:15000]\nset format x '%.0f'\nset xtics (16,100,1000,10000)\nset xlabel 'step'\n"
-          f"# data\n{data}# panels\nset multiplot layout 1,3 margins 0.065,0.865,0.18,0.96 spacing 0.08,0\n{plots}unset multiplot\n")
+          f"# style\nset encoding utf8\nunset key\nset tics nomirror\nset border 3\nset logscale x\nset xrange [6:15000]\nset format x '%.0f'\nset xtics ('as drawn' {DRAWN},'100' 100,'1000' 1000,'10000' 10000)\nset xlabel 'step'\n"
+          f"# data\n{data}# panels\nset multiplot layout 1,3 margins 0.065,0.86,0.18,0.96 spacing 0.08,0\n{plots}unset multiplot\n")
 
 
 def by_reach(reach, name, figure, folder, verb, *arguments):
@@ -247,8 +250,8 @@ def draw(models, with_states, folder, reach):
     if validation.data("recurrent-lengths"):
         states(models | with_states, folder)
     curves(models, folder)
-    if judged.trainings():
-        learning(folder)
+    if learning.trainings():
+        decay_learned(folder)
     if distances.far_models():
         far(folder)
     if validation.data("real-curve"):

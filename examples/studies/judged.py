@@ -1,10 +1,10 @@
-"""What data/learned/*.csv say (learned.py): the verdict on the registered rule, and the decay of the gradient during training."""
+"""What data/learned/NAME.csv say (learned.py) of the registered rule: the verdict."""
 
 import os
 
 from gates import RISE, read_csv
 from tables import markdown, rank_correlation
-from validation import DATA, interval
+from validation import DATA
 
 LEARNED = os.path.join(DATA, "learned")
 TRAINED, JUDGED = 128, 500      # L_tr; the step from which a checkpoint is judged
@@ -105,65 +105,3 @@ def verdict_table():
 def thresholds_table():
     return markdown(["x at most", "runs right", "checkpoints right"],
                     [[most, f"{runs_right(by_growth(most))} of {len(runs())}", "{} of {}".format(*checkpoints_right(by_growth(most)))] for most in THRESHOLDS])
-
-
-# --- the decay during training ------------------------------------------------------------------
-
-def decays(run):
-    return rows_of(run, "-decay")
-
-
-def trainings():
-    """The runs whose decay is measured from the first checkpoint to the last."""
-    return [run for run in REGISTERED if decays(run) and decays(run)[0]["step"] == 16 and decays(run)[-1]["step"] == rows_of(run, "-training")[-1]["step"]]
-
-
-def at_step(rows, step):
-    """The row of the checkpoint nearest to a step, by its logarithm."""
-    return min(rows, key=lambda row: abs(row["step"] / step - 1))
-
-
-def settled(run, key="exponent", within=0.1):
-    """The first step from which on a value stays within that distance of its last."""
-    found = None
-    for row in reversed(decays(run)):
-        if abs(row[key] - decays(run)[-1][key]) > within:
-            break
-        found = int(row["step"])
-    return found
-
-
-def decay_at(run, key, step):
-    row = at_step(decays(run), step)
-    return row[key], row[f"{key}_lo"], row[f"{key}_hi"]
-
-
-def decay_steps_table(key, steps, digits=2):
-    """A value of the decay at some steps, by training."""
-    return markdown(["run", *(f"step {s}" for s in steps), "last"],
-                    [[f"`{run}`", *(interval(decay_at(run, key, s), digits) for s in steps), interval(decay_at(run, key, decays(run)[-1]["step"]), digits)] for run in trainings()])
-
-
-def gain(row):
-    """What the inputs before the last 16 are worth at L_tr, in nats."""
-    return row["nll_16"] - row["nll_128"]
-
-
-def gained(run, nats=0.1):
-    """The first step from which on context is worth at least that much."""
-    found = None
-    for row in reversed(decays(run)):
-        if gain(row) < nats:
-            break
-        found = int(row["step"])
-    return found
-
-
-def learning_table():
-    """Each training: its decay at the first checkpoint and at the last, when the exponent came within 0.1 of its last, and when context was worth 0.1 nats."""
-    rows = []
-    for run in trainings():
-        first, last = decays(run)[0], decays(run)[-1]
-        rows.append([f"`{run}`", *(interval(tuple(row[f"exponent{end}"] for end in ("", "_lo", "_hi"))) for row in (first, last)), settled(run) or "-",
-                     *(f"{row['far_half']:.2f}" for row in (first, min(decays(run), key=lambda row: row["far_half"]), last)), f"{gain(last):.3f}", gained(run) or "-"])
-    return markdown(["run", "exponent, step 16", "last", "within 0.1 from", "farther half, step 16", "least", "last", "gain from context, nats", "at least 0.1 from"], rows)
