@@ -37,10 +37,9 @@ SHARES = ["model", "step", "tokens", "c"]
 UNITS = "units: erf, distance, attended in tokens; nll in nats a token; gain: nll at 16 inputs less that at 512, paired by target; own: share of the most recent input; beyond: the " \
         "largest share of an input outside the cone; attended: the window that holds this share of a head's attention, mean over heads; gains: of each layer, of its values against the residual stream, squared; _lo, _hi: 95 % bootstrap interval; _se: standard error"
 
-CHANGES = {"as trained": (), "512 in every layer": ("--window", 512), "512 in every layer, first key kept": ("--window", 512, "--keep-first", 1),
-           "256 in every layer, first key kept": ("--window", 256, "--keep-first", 1), "128 in every layer, first key kept": ("--window", 128, "--keep-first", 1)}
-REAL_INPUTS = {2048: (12, 5), 4096: (4, 3)}     # segments, and how many of the changes
-LOSS_INPUTS, LOSS_BLOCKS, BEGINNING = 4096, 6, 2
+CHANGES = {"as trained": (), "512 in every layer": ("--window", 512), "512 in every layer, first key kept": ("--window", 512, "--keep-first", 1)}
+REAL_INPUTS = {2048: 6, 4096: 4}        # segments of each
+LOSS_INPUTS, LOSS_BLOCKS, BEGINNING = 2048, 4, 2
 REAL_TITLES = ["model", "change", "inputs", "layer", "segments", *FIELD, "distance", "distance_se", "first"]
 LOSS_TITLES = ["model", "change", "from", "to", "blocks", "targets", "nll", "rise", "rise_se"]
 
@@ -193,7 +192,7 @@ def append(path, remarks, titles, new):
 def real_field(model, name, change, inputs, reach, path):
     """Fields at the embeddings and at the input of every layer."""
     with tempfile.TemporaryDirectory() as scratch:
-        run(reach, "erf", model, "--text", NOVEL, "--length", inputs + 1, "--segments", REAL_INPUTS[inputs][0], "--layer", "all", *CHANGES[change],
+        run(reach, "erf", model, "--text", NOVEL, "--length", inputs + 1, "--segments", REAL_INPUTS[inputs], "--layer", "all", *CHANGES[change],
             *(word for q in THRESHOLDS for word in ("--threshold", q)), "-o", scratch, "--device", "cpu", "--quiet", "--force")
         summary, curve = (read_csv(os.path.join(scratch, name)) for name in ("summary.csv", "curve.csv"))
         distance = distance_of(scratch, first=1)
@@ -225,7 +224,7 @@ def real_loss(model, name, reach, path):
     losses = {change: real_losses(model, change, reach) for change in CHANGES}
     base, new = losses["as trained"], []
     for change, found in losses.items():
-        for last in (256, 512, 1024, 2048, 4096):
+        for last in (256, 512, 1024, 2048):
             first = last // 2 + 1 if last > 256 else 1
             wanted = [key for key in base if first <= key[1] <= last]
             by_block = {}
@@ -240,8 +239,8 @@ def real_loss(model, name, reach, path):
 def measure_real(model, reach, out):
     name = "gemma-3-270m"
     path, path_of_losses = (os.path.join(out, f"windows-{stem}.csv") for stem in ("real", "losses"))
-    for inputs, (_, changes) in REAL_INPUTS.items():
-        for change in list(CHANGES)[:changes]:
+    for inputs in REAL_INPUTS:
+        for change in CHANGES:
             if not any(row[1:3] == [change, str(inputs)] for row in rows_of(path)):
                 real_field(model, name, change, inputs, reach, path)
                 print(f"{name}: {change}, {inputs} inputs", flush=True)
