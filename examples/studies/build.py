@@ -32,6 +32,7 @@ import learning
 import predictors
 import probed
 import recurrent
+import stacks
 import tables
 import validation
 from gates import measure_field, read_csv
@@ -123,7 +124,7 @@ def main():
     for page in sorted(os.listdir(os.path.join(HERE, "pages"))):
         with open(os.path.join(HERE, "pages", page), encoding="utf-8") as file:
             text = file.read()
-        names = {"claim": claim, "said": said, "trf": said.trf, "fit": said.fit, "M": models, "R": repeats, "S": states, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation), **vars(probed), **vars(recurrent), **vars(distances), **vars(compared), **vars(formulas), **vars(checked), "judged": judged, "learning": learning}
+        names = {"claim": claim, "said": said, "trf": said.trf, "fit": said.fit, "M": models, "R": repeats, "S": states, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation), **vars(probed), **vars(recurrent), **vars(distances), **vars(compared), **vars(formulas), **vars(checked), **vars(stacks), "judged": judged, "learning": learning}
         if not (rendered := render(text, names, page)).strip():
             continue        # nothing of it is measured yet
         with open(os.path.join(PAGES, page), "w", encoding="utf-8") as file:

@@ -11,6 +11,7 @@ import distances
 import formulas
 import learning
 import recurrent
+import stacks
 import tables
 import validation
 
@@ -228,6 +229,47 @@ def decay_learned(folder):
           f"# data\n{data}# panels\nset multiplot layout 1,3 margins 0.065,0.86,0.18,0.96 spacing 0.08,0\n{plots}unset multiplot\n")
 
 
+def windows(folder):
+    """Stacks of windows: ERF(0.9) in windows by depth, trained and as drawn, and shares of the most recent tokens of the narrowest windows, beside what simple models predict."""
+    q, narrow = 0.9, 16
+    chosen = stacks.trained if len(stacks.cells_of(stacks.trained())) > 5 else stacks.untrained
+    drawn = stacks.untrained()
+    name = "random signs, G / D in each layer"
+    signs_of = stacks.fitted(name, chosen)
+    depths = [2 ** (k / 4) for k in range(2, 20)]
+    data = block("cone", [(f"{d:.3f}", f"{d * 31 / 32:.4f}") for d in depths]) + block("horizon", [(f"{d:.3f}", stacks.XIAO) for d in depths])
+    data += block("walk", [(d, f"{stacks.field_in(stacks.random_walk(64, d, 1.0), q) / 64:.4f}") for d in (1, 2, 3, 4, 6, 8, 12, 16, 24)])
+    data += block("signs", [(d, f"{stacks.field_in(stacks.random_signs(64, d, signs_of / d), q) / 64:.4f}") for d in (1, 2, 3, 4, 6, 8, 12, 16, 24)])
+    lines = (("cone", "cone", "#808080", "(2,3)"), ("walk", "walk without residual stream", "#808080", "(9,4)"), ("signs", f"random signs, G = {signs_of:.1f}", "#000000", "1"), ("horizon", "1.5 windows", "#808080", "(9,3,2,3)"))
+    left = [f"${key} using 1:2 with lines lc rgb '{colour}' dt {dash} lw 1.2 title '{title}'" for key, title, colour, dash in lines]
+    sets = (("trained", [s for s in stacks.trained()], 0), ("earlier models", stacks.earlier(), 1), ("as drawn", drawn, 2))
+    for title, members, kind in sets:
+        for k, w in enumerate(sorted({s.window for s in members})):
+            here = [s for s in members if s.window == w]
+            data += block(f"p{kind}_{w}", [(f"{s.layers * 2 ** (0.05 * (k - 1) + 0.16 * (kind - 1)):.3f}", f"{s.erf(q) / w:.4f}", *(f"{int(s.row[f'erf_{q}{end}']) / w:.4f}" for end in ("_lo", "_hi"))) for s in here])
+            mark = {16: (5, 1, 4), 32: (7, 2, 6), 64: (9, 3, 8)}.get(w, (13, 14, 12))[kind]
+            colour = {16: COLOURS[0], 32: COLOURS[1], 64: COLOURS[2]}.get(w, COLOURS[3])
+            left.append(f"$p{kind}_{w} using 1:2:3:4 with yerrorbars pt {mark} ps 1.2 lw 0.8 lc rgb '{colour}' title 'window {w}, {title}'")
+    right = []
+    which = {s.layers: s for s in sorted(chosen(), key=lambda s: -s.seed) if s.window == narrow}
+    for k, (d, s) in enumerate(sorted(which.items())):
+        points = [(0, 0.0), *((int(r["tokens"]), float(r["c"])) for r in validation.data("windows-shares") if (r["model"], r["step"]) == (s.name, str(s.step)))]
+        data += block(f"c{d}", [(f"{t / narrow:.4f}", c) for t, c in points])
+        so_far, rows = 0.0, [(0, 0)]
+        for t, x in enumerate(stacks.random_signs(narrow, d, signs_of / d)):
+            so_far += x
+            rows.append((f"{(t + 1) / narrow:.4f}", f"{so_far:.5f}"))
+        data += block(f"e{d}", rows)
+        right += [f"$c{d} using 1:2 with linespoints {signs(k)} lw 1.2 title '{d} layers'", f"$e{d} using 1:2 with lines dt (3,2) lw 1 lc rgb '{COLOURS[k]}' notitle"]
+    write(folder, "windows", 9,
+          "# style\nset encoding utf8\nset tics nomirror\nset border 3\nset bars 0.4\n"
+          f"# data\n{data}# panels\nset multiplot layout 1,2 margins 0.07,0.98,0.34,0.97 spacing 0.1,0\n"
+          "set logscale xy 2\nset xrange [1.6:20]\nset yrange [0.9:20]\nset format '%.0f'\nset xtics (2,4,8,16)\nset xlabel 'layers'\nset ylabel 'ERF(0.9) / window' offset 1\n"
+          "set key at screen 0.5,0.01 center bottom vertical Left reverse noenhanced samplen 1.6 spacing 0.9 maxrows 5\nplot " + ", \\\n     ".join(left) +
+          "\nunset logscale\nset xrange [0:5]\nset yrange [0:1.02]\nset format y '%.1f'\nset xtics 1\nset xlabel 'most recent tokens / window'\nset ylabel 'share of the summed norm' offset 1\n"
+          "set key at graph 0.98,0.05 right bottom vertical maxrows 8\nplot " + ", \\\n     ".join(right) + "\nunset multiplot\n")
+
+
 def by_reach(reach, name, figure, folder, verb, *arguments):
     """The pictures of a figure that `reach plot` draws of what VERB writes. Its script names the folder that it was made in, and is not kept."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -252,6 +294,8 @@ def draw(models, with_states, folder, reach):
     curves(models, folder)
     if learning.trainings():
         decay_learned(folder)
+    if stacks.untrained():
+        windows(folder)
     if distances.far_models():
         far(folder)
     if validation.data("real-curve"):
