@@ -81,12 +81,17 @@ def last_step(name):
 
 def trained():
     """The trained models of the grid."""
-    return [s for s in stacks() if s.trained == GRID_LENGTH and s.step and s.step == last_step(s.name)]
+    return [s for s in stacks() if s.trained == GRID_LENGTH and s.cell in CELLS and s.step and s.step == last_step(s.name)]
 
 
 def untrained():
     """The models of the grid as drawn."""
-    return [s for s in stacks() if s.trained == GRID_LENGTH and s.step == 0]
+    return [s for s in stacks() if s.trained == GRID_LENGTH and s.cell in CELLS and s.step == 0]
+
+
+def deep():
+    """Models as drawn that are deeper than those of the grid."""
+    return [s for s in stacks() if s.trained == GRID_LENGTH and s.cell not in CELLS and s.step == 0]
 
 
 def earlier():
@@ -123,6 +128,27 @@ def spread(chosen, of):
     """The greatest ratio of two seeds of a cell, and the number of cells with two."""
     ratios = [max(map(of, here)) / min(map(of, here)) for here in cells_of(chosen).values() if len(here) > 1]
     return (max(ratios), len(ratios)) if ratios else None
+
+
+def steps_table(chosen):
+    """ERF(0.9) in windows by step of the training, mean over seeds, a row a cell."""
+    steps = sorted({s.step for s in stacks() if s.name in {c.name for c in chosen}})
+    rows = []
+    for (w, d), here in cells_of(chosen).items():
+        found = {step: [s.windows(0.9) for s in stacks() if s.step == step and s.name in {c.name for c in here}] for step in steps}
+        rows.append([w, d, *(f"{mean(v):.2f}" if v else "-" for v in found.values())])
+    return markdown(["window", "layers", *(f"step {step}" for step in steps)], rows)
+
+
+def left_after(chosen, cell, windows):
+    """The share of the gradient beyond that many windows, mean over seeds."""
+    names = {(s.name, str(s.step)) for s in chosen if s.cell == cell}
+    return mean(1 - float(r["c"]) for r in data("windows-shares") if (r["model"], r["step"]) in names and int(r["tokens"]) == windows * cell[0])
+
+
+def depth_field(layers, q, chosen=untrained):
+    """ERF(q) in windows, mean over the models with so many layers."""
+    return mean(s.windows(q) for s in chosen() if s.layers == layers)
 
 
 def complete():
@@ -312,6 +338,14 @@ def gain_table(chosen):
                       *(cell_text(here, lambda s, q=q: str(s.erf(q))) for q in QS)] for (w, d), here in cells_of(chosen).items()])
 
 
+def deep_table():
+    """Fields of deeper stacks in windows, beside those predicted with the number of the grid and with the gains of their own weights."""
+    number = fitted(SIGNS, untrained)
+    return markdown(["window", "layers", *(f"ERF({q})" for q in QS), *(f"{name} {q}" for name in ("in windows:", "with the grid's G:", "with its gains:") for q in QS)],
+                    [[s.window, s.layers, *(s.field(q) for q in QS), *(f"{s.windows(q):.2f}" for q in QS),
+                      *(f"{prediction(SIGNS).of(s.window, s.layers, q, number) / s.window:.2f}" for q in QS), *(f"{from_weights(s, q) / s.window:.2f}" for q in QS)] for s in deep()])
+
+
 def predictions_table(chosen):
     deeper = any(s.layers > 4 for s in chosen()) and any(s.layers <= 4 for s in chosen())
     return markdown(["prediction", "fitted", *(f"off by at {q}" for q in QS), *((f"8 and 16 layers from 2 and 4, at {q}" for q in QS) if deeper else ())],
@@ -430,18 +464,19 @@ def real_inputs():
 
 
 def real_field(change, inputs, q, layer=0):
+    """ERF(q), with its interval if there are six segments or more: of fewer a bootstrap says nothing."""
     row = real_row(change, inputs, layer)
-    return "{} [{}, {}]".format(*(row[f"erf_{q}{end}"] for end in ("", "_lo", "_hi")))
+    return row[f"erf_{q}"] if int(row["segments"]) < 6 else "{} [{}, {}]".format(*(row[f"erf_{q}{end}"] for end in ("", "_lo", "_hi")))
 
 
-def real_erf(change, inputs, q, layer=0, end=""):
-    return int(real_row(change, inputs, layer)[f"erf_{q}{end}"])
+def real_erf(change, inputs, q, layer=0):
+    return int(real_row(change, inputs, layer)[f"erf_{q}"])
 
 
 def real_table():
     rows = [r for r in data("windows-real") if r["layer"] == "0"]
     return markdown(["windows", "inputs", "segments", *(f"ERF({q})" for q in QS), "mean distance", "share of the first input"],
-                    [[r["change"], r["inputs"], r["segments"], *(real_field(r["change"], r["inputs"], q) for q in QS), f"{float(r['distance']):.0f} ± {1.96 * float(r['distance_se']):.0f}", f"{float(r['first']):.3f}"]
+                    [[r["change"], r["inputs"], r["segments"], *(real_field(r["change"], r["inputs"], q) for q in QS), f"{float(r['distance']):.0f} ± {quantile_t(int(r['segments']) - 1) * float(r['distance_se']):.0f}", f"{float(r['first']):.3f}"]
                      for r in rows])
 
 
@@ -465,4 +500,4 @@ def real_loss_table():
 def real_rise(change, last):
     """What a change adds to the loss of the octave of inputs that ends there, with half of its interval."""
     row = next(r for r in data("windows-losses") if (r["change"], r["to"]) == (change, str(last)))
-    return f"{float(row['rise']):+.3f} ± {quantile_t(int(row['blocks']) - 1) * float(row['rise_se']):.3f}"
+    return float(row["rise"]), quantile_t(int(row["blocks"]) - 1) * float(row["rise_se"])
