@@ -105,3 +105,23 @@ def verdict_table():
 def thresholds_table():
     return markdown(["x at most", "runs right", "checkpoints right"],
                     [[most, f"{runs_right(by_growth(most))} of {len(runs())}", "{} of {}".format(*checkpoints_right(by_growth(most)))] for most in THRESHOLDS])
+
+
+def wrong():
+    """{run: (first judged step at which the rule is wrong, right, judged)} of the runs that it gets wrong."""
+    found = {}
+    for run in runs():
+        r, n = right(run, RULES["x <= 0.4"])
+        if r < ENOUGH * n:
+            found[run] = first_step(run, lambda row: (row["growth"] <= THRESHOLD) != extrapolates(row)), r, n
+    return found
+
+
+def as_good():
+    """The other rules that are right in as many runs."""
+    return [name for name, says in RULES.items() if name != "x <= 0.4" and runs_right(says) >= runs_right(RULES["x <= 0.4"])]
+
+
+def rules_table():
+    return markdown(["rule", "runs right", "checkpoints right"],
+                    [[name, f"{runs_right(says)} of {len(runs())}", "{} of {}".format(*checkpoints_right(says))] for name, says in RULES.items()])
