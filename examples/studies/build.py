@@ -29,6 +29,7 @@ import figures
 import formulas
 import judged
 import learning
+import needs
 import predictors
 import probed
 import recurrent
@@ -124,7 +125,7 @@ def main():
     for page in sorted(os.listdir(os.path.join(HERE, "pages"))):
         with open(os.path.join(HERE, "pages", page), encoding="utf-8") as file:
             text = file.read()
-        names = {"claim": claim, "said": said, "trf": said.trf, "fit": said.fit, "M": models, "R": repeats, "S": states, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation), **vars(probed), **vars(recurrent), **vars(distances), **vars(compared), **vars(formulas), **vars(checked), **vars(stacks), "judged": judged, "learning": learning}
+        names = {"claim": claim, "said": said, "trf": said.trf, "fit": said.fit, "M": models, "R": repeats, "S": states, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation), **vars(probed), **vars(recurrent), **vars(distances), **vars(compared), **vars(formulas), **vars(checked), **vars(stacks), "judged": judged, "learning": learning, "needs": needs}
         if not (rendered := render(text, names, page)).strip():
             continue        # nothing of it is measured yet
         with open(os.path.join(PAGES, page), "w", encoding="utf-8") as file:

@@ -10,6 +10,7 @@ import compared
 import distances
 import formulas
 import learning
+import needs
 import recurrent
 import stacks
 import tables
@@ -270,6 +271,25 @@ def windows(folder):
           "set key at graph 0.98,0.05 right bottom vertical maxrows 8\nplot " + ", \\\n     ".join(right) + "\nunset multiplot\n")
 
 
+def needed(folder):
+    """How many tokens are enough, by the share of targets; and by octaves of the distance, whether the loss of targets with more of the gradient there changes more."""
+    data, left, right = "", [], ["0 with lines lc rgb '#808080' lw 0.5 notitle"]
+    for i, (model, corpus) in enumerate(needs.together()):
+        sign = f"lc rgb '{COLOURS[i]}' pt {(5, 7, 9, 11, 13)[i]} ps 0.9"     # all filled: open ones look alike at this size
+        data += block(f"e{i}", [(n, share) for n, (share, *_) in needs.enough(model, corpus).items()])
+        data += block(f"o{i}", [(f"{octave / 2 ** 0.5 * 2 ** (0.13 * (i - 2)):.4g}", *found) for octave, found in needs.octaves(model, corpus).items()])
+        left.append(f"$e{i} using 1:2 with linespoints {sign} lw 1.2 notitle")
+        right.append(f"$o{i} using 1:2:3:4 with yerrorbars {sign} lw 1 title '{model}'")
+    write(folder, "needed", 8,
+          "# style\nset encoding utf8\nset tics nomirror\nset border 3\nset logscale x 2\nset format x '%.0f'\n"
+          f"# data\n{block('line', [(needs.ENOUGH, 0), (needs.ENOUGH, 1)])}{data}"
+          "# panels\nset multiplot layout 1,2 margins 0.075,0.815,0.15,0.96 spacing 0.1,0\nset bars 0.5\n"
+          "set xrange [0.9:570]\nset yrange [0:1.02]\nset xtics 1,4\nset xlabel 'tokens kept'\nset ylabel 'share of targets for which they are enough' offset 1\n"
+          "plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \\\n     " + ", \\\n     ".join(left) +
+          "\nset yrange [-0.25:0.7]\nset xlabel 'distance, tokens'\nset ylabel 'rank correlation over targets' offset 1\n"
+          "set key at screen 0.82,0.95 left top Left reverse noenhanced samplen 1.2\nplot " + ", \\\n     ".join(right) + "\nunset multiplot\n")
+
+
 def by_reach(reach, name, figure, folder, verb, *arguments):
     """The pictures of a figure that `reach plot` draws of what VERB writes. Its script names the folder that it was made in, and is not kept."""
     with tempfile.TemporaryDirectory() as scratch:
@@ -302,6 +322,8 @@ def draw(models, with_states, folder, reach):
         decay(models, folder)
     if validation.data("change-curves"):
         changes(folder)
+    if validation.data("needed-tests"):
+        needed(folder)
     if validation.data("attended"):
         attention(models, folder)
     theory(models, folder)

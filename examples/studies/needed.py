@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Measure, target by target, the loss at every length of context beside the field of the gradient, of integrated gradients and of attention.
+"""Measure, target by target, the loss at every length of context beside the field of the gradient, of integrated gradients and of attention: for doc/studies/needed.md.
 
     python3 examples/studies/needed.py [--reach ./reach] [--work build/studies] [--targets N] [--minutes M] [MODEL...]
 
 MODEL is smollm2-135m, gemma-3-270m (after `make real`, which fetches them) or one of the example models; all by default. What is in data/needed.csv (real models) and in
 data/needed-examples.csv.gz is not measured again: a run that was stopped goes on, and --targets takes more of them. The targets of a text are drawn once, in an order of chance, so
-that the first N of them lie all over it.
+that the first N of them lie all over it. data/needed-tests.csv, which the page reads, is made of both tables by contexts.py.
 
 A target is a token with the WHOLE tokens before it. Real models: both read the same targets, tokens that begin and end at the same byte in both tokenizers.
 
