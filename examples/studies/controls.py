@@ -49,6 +49,7 @@ def random_model(options, name):
     folder, source = os.path.join(options.work, "random", name), os.path.join(MODELS, name)
     os.makedirs(folder, exist_ok=True)
     random, tensors = np.random.default_rng(SEED), read_tensors(os.path.join(source, "model.safetensors"))
+    layers = sum(tensor.endswith("mlp.down.weight") for tensor in tensors)
     for tensor, (dtype, shape, _) in tensors.items():
         if tensor == "embedding.weight":
             values = random.normal(0, 0.1, shape)
@@ -56,6 +57,8 @@ def random_model(options, name):
             values = np.full(shape, float(tensor.endswith("weight")))
         elif re.search(r"(attention|mlp)\.\w+\.(weight|bias)$", tensor):
             values = random.normal(0, (3 * shape[1]) ** -0.5, shape) if tensor.endswith("weight") else np.zeros(shape)
+            if re.search(r"(output|down)\.weight$", tensor):
+                values *= (2 * layers) ** -0.5
         else:
             continue
         tensors[tensor] = ("F32", shape, values.astype("<f4").tobytes())
