@@ -8,10 +8,10 @@ by permutation of the targets. Corpus `all`: the mean over the corpora of a mode
 
 needed       rank correlation of the needed context with a field, or with what is known without one
 partial      the same, with the ranks of the loss, of the token's frequency and of the distance of its last occurrence kept fixed
-difference   the correlation with the gradient less that with another
+difference   the correlation with ERF(0.9) of the gradient less that with another field
 octave       rank correlation over targets of the size of the change of the loss from n/2 to n inputs with the share of the field in that octave, the mean over the nine octaves;
              of the gradient also by octave
-octave-partial, octave-difference   as above
+octave-partial, octave-difference   as above; of `fall`: less octave-help
 octave-help  the same as octave, of the fall of the loss instead of the size of its change
 octave-elsewhere   the same as octave, of the share in another octave than that of the change, the mean over all pairs
 explained    share of the variance of log2 of the needed context that a line over log2 of a field explains, each target left out in turn
@@ -172,7 +172,7 @@ def tests(cells):
     found = {}
     for name in names:
         yield ["needed", n, name, "stays", 0.1, *of_draws(*(found.setdefault(name, mean(lambda c: c.needed(c.predictors[name])))))]
-    for name in ("gradient 0.9", "gradient 0.5"):
+    for name in ("gradient 0.9", "gradient 0.5", "loss"):
         for rule in RULES:
             for nats in (0.1, 0.5):
                 if (rule, nats) != ("stays", 0.1):
@@ -180,7 +180,7 @@ def tests(cells):
     for name in ("gradient 0.9", "gradient 0.5", "attention 0.9"):
         yield ["partial", n, name, "stays", 0.1, *of_draws(mean(lambda c: c.needed_partial(c.predictors[name]))[0])]
     for name in names:
-        if name.endswith("0.9") and name != "gradient 0.9":
+        if name == "gradient 0.5" or name.endswith("0.9") and name != "gradient 0.9":
             yield ["difference", n, name, "stays", 0.1, *of_draws(found["gradient 0.9"][0] - found[name][0])]
     octaves = {f: mean(lambda c: c.octave(c.fields[f]["shares"])) for f in cells[0].fields}
     for field, (by_octave, chance) in octaves.items():
@@ -190,7 +190,10 @@ def tests(cells):
     for octave, one in zip(OCTAVES[1:], octaves["gradient"][0]):
         yield ["octave", n, f"gradient {octave}", "", "", *of_draws(one)]
     for test, of in (("octave-partial", lambda c, x: (c.octave(x, [*c.known.values()])[0].mean(0), None)), ("octave-help", Cell.octave_help), ("octave-elsewhere", Cell.octave_elsewhere)):
-        yield [test, n, "gradient", "", "", *of_draws(mean(lambda c: of(c, c.fields["gradient"]["shares"]))[0])]
+        draws = mean(lambda c: of(c, c.fields["gradient"]["shares"]))[0]
+        yield [test, n, "gradient", "", "", *of_draws(draws)]
+        if test == "octave-help":
+            yield ["octave-difference", n, "fall", "", "", *of_draws(octaves["gradient"][0].mean(0) - draws)]
 
 
 def summaries(cells):
