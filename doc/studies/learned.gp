@@ -10,6 +10,29 @@ set format x '%.0f'
 set xtics ('as drawn' 8,'100' 100,'1000' 1000,'10000' 10000)
 set xlabel 'step'
 # data
+$exponent_0_3 << END
+8 -0.3304
+16 -0.2669
+22 -0.2482
+31 -0.2735
+43 -0.3971
+59 -0.2221
+82 -0.0740
+113 0.1228
+157 0.3173
+217 0.3885
+300 0.4731
+416 0.5298
+576 0.5618
+798 0.6179
+1106 0.6512
+1532 0.6030
+2122 0.6636
+2939 0.6535
+4071 0.7054
+5640 0.6798
+7812 0.7022
+END
 $exponent_0_4 << END
 8 -0.3427
 16 -0.2533
@@ -217,6 +240,29 @@ $exponent_4_4 << END
 8282 0.4417
 11719 0.4536
 END
+$far_0_3 << END
+8 1.0416
+16 0.9106
+22 0.8768
+31 0.9100
+43 1.1083
+59 0.8917
+82 0.7530
+113 0.6702
+157 0.5842
+217 0.5432
+300 0.5002
+416 0.4734
+576 0.4592
+798 0.4252
+1106 0.4118
+1532 0.4538
+2122 0.4203
+2939 0.4254
+4071 0.3976
+5640 0.4138
+7812 0.3977
+END
 $far_0_4 << END
 8 1.0592
 16 0.8986
@@ -423,6 +469,29 @@ $far_4_4 << END
 5852 0.6236
 8282 0.6135
 11719 0.6039
+END
+$gain_0_3 << END
+8 -0.0396
+16 0.0020
+22 -0.0015
+31 -0.0030
+43 0.0187
+59 0.0107
+82 0.0102
+113 0.0294
+157 0.0535
+217 0.0189
+300 0.0448
+416 0.0721
+576 0.0781
+798 0.0958
+1106 0.1825
+1532 0.3774
+2122 0.4557
+2939 0.5028
+4071 0.5354
+5640 0.5434
+7812 0.5368
 END
 $gain_0_4 << END
 8 -0.0497
@@ -636,6 +705,7 @@ set multiplot layout 1,3 margins 0.065,0.86,0.18,0.96 spacing 0.08,0
 set yrange [-0.6:1.6]
 set ylabel 'exponent of the decay' offset 1
 plot 0 with lines lc rgb '#808080' lw 0.5 notitle, \
+     $exponent_0_3 using 1:2 with linespoints lc rgb '#0072B2' pt 5 ps 0.9 dt 1 lw 1.2 notitle, \
      $exponent_0_4 using 1:2 with linespoints lc rgb '#0072B2' pt 5 ps 0.9 dt (9,4) lw 1.2 notitle, \
      $exponent_1_3 using 1:2 with linespoints lc rgb '#D55E00' pt 7 ps 0.9 dt 1 lw 1.2 notitle, \
      $exponent_1_4 using 1:2 with linespoints lc rgb '#D55E00' pt 7 ps 0.9 dt (9,4) lw 1.2 notitle, \
@@ -648,6 +718,7 @@ plot 0 with lines lc rgb '#808080' lw 0.5 notitle, \
 set yrange [0:1.2]
 set ylabel 'farther half, even share = 1' offset 1
 plot 0 with lines lc rgb '#808080' lw 0.5 notitle, \
+     $far_0_3 using 1:2 with linespoints lc rgb '#0072B2' pt 5 ps 0.9 dt 1 lw 1.2 notitle, \
      $far_0_4 using 1:2 with linespoints lc rgb '#0072B2' pt 5 ps 0.9 dt (9,4) lw 1.2 notitle, \
      $far_1_3 using 1:2 with linespoints lc rgb '#D55E00' pt 7 ps 0.9 dt 1 lw 1.2 notitle, \
      $far_1_4 using 1:2 with linespoints lc rgb '#D55E00' pt 7 ps 0.9 dt (9,4) lw 1.2 notitle, \
@@ -661,7 +732,8 @@ set key at screen 0.865,0.95 left top Left reverse noenhanced samplen 1.5
 set yrange [-0.07:0.7]
 set ylabel 'gain from context, nats' offset 1
 plot 0 with lines lc rgb '#808080' lw 0.5 notitle, \
-     $gain_0_4 using 1:2 with linespoints lc rgb '#0072B2' pt 5 ps 0.9 dt (9,4) lw 1.2 title 'rotary', \
+     $gain_0_3 using 1:2 with linespoints lc rgb '#0072B2' pt 5 ps 0.9 dt 1 lw 1.2 title 'rotary', \
+     $gain_0_4 using 1:2 with linespoints lc rgb '#0072B2' pt 5 ps 0.9 dt (9,4) lw 1.2 notitle, \
      $gain_1_3 using 1:2 with linespoints lc rgb '#D55E00' pt 7 ps 0.9 dt 1 lw 1.2 title 'alibi', \
      $gain_1_4 using 1:2 with linespoints lc rgb '#D55E00' pt 7 ps 0.9 dt (9,4) lw 1.2 notitle, \
      $gain_2_3 using 1:2 with linespoints lc rgb '#009E73' pt 9 ps 0.9 dt 1 lw 1.2 title 'kerple-log', \
