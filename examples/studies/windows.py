@@ -9,8 +9,9 @@ For each model a row of data/windows.csv for each checkpoint of its training (tr
 weights as drawn before the first step (step 0; with --drawn nothing else), and for the model itself where it has no
 checkpoints: the field by threshold (400 segments of 1024 inputs), the mean distance of the gradient, how
 much of the window attention uses; of the last step also the loss by context. data/windows-shares.csv has
-the share of the gradient by distance. --real: data/windows-real.csv, of a model that mixes windows and full
-attention, as it is and with a window in every layer; data/windows-losses.csv, its loss by position.
+the share of the gradient by distance, data/windows/NAME.csv the log of a training.
+--real: data/windows-real.csv, of a model that mixes windows and full attention, as it is and with a window in
+every layer; data/windows-losses.csv, its loss by position.
 What has its row is not measured again. Needs `reach` (--reach), PyTorch, NumPy, safetensors and h5py, and
 python/ in PYTHONPATH.
 """
@@ -261,7 +262,11 @@ def main():
     for name in options.drawn:
         measure(name, drawn_config(name), {0: None}, options.reach, options.out)
     for training in options.trainings:
-        measure(os.path.basename(os.path.normpath(training)), config_of(training), steps_of(training), options.reach, options.out)
+        name = os.path.basename(os.path.normpath(training))
+        if os.path.isdir(os.path.join(training, "snapshots")):      # the log of a training that the examples do not have
+            os.makedirs(os.path.join(options.out, "windows"), exist_ok=True)
+            shutil.copy(os.path.join(training, "training.csv"), os.path.join(options.out, "windows", f"{name}.csv"))
+        measure(name, config_of(training), steps_of(training), options.reach, options.out)
     if options.real:
         measure_real(options.real, options.reach, options.out)
 
