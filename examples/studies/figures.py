@@ -231,44 +231,31 @@ def decay_learned(folder):
 
 
 def windows(folder):
-    """Stacks of windows: ERF(0.9) in windows by depth, trained and as drawn, and shares of the most recent tokens of the narrowest windows, beside what simple models predict."""
-    q, narrow = 0.9, 16
-    chosen = stacks.trained if len(stacks.cells_of(stacks.trained())) > 5 else stacks.untrained
-    drawn = stacks.untrained()
-    name = "random signs, G / D in each layer"
-    signs_of = stacks.fitted(name, chosen)
-    depths = [2 ** (k / 4) for k in range(2, 20)]
-    data = block("cone", [(f"{d:.3f}", f"{d * 31 / 32:.4f}") for d in depths]) + block("horizon", [(f"{d:.3f}", stacks.XIAO) for d in depths])
-    data += block("walk", [(d, f"{stacks.field_in(stacks.random_walk(64, d, 1.0), q) / 64:.4f}") for d in (1, 2, 3, 4, 6, 8, 12, 16, 24)])
-    data += block("signs", [(d, f"{stacks.field_in(stacks.random_signs(64, d, signs_of / d), q) / 64:.4f}") for d in (1, 2, 3, 4, 6, 8, 12, 16, 24)])
-    lines = (("cone", "cone", "#808080", "(2,3)"), ("walk", "walk without residual stream", "#808080", "(9,4)"), ("signs", f"random signs, G = {signs_of:.1f}", "#000000", "1"), ("horizon", "1.5 windows", "#808080", "(9,3,2,3)"))
-    left = [f"${key} using 1:2 with lines lc rgb '{colour}' dt {dash} lw 1.2 title '{title}'" for key, title, colour, dash in lines]
-    sets = (("trained", [s for s in stacks.trained()], 0), ("earlier models", stacks.earlier(), 1), ("as drawn", drawn, 2))
-    for title, members, kind in sets:
-        for k, w in enumerate(sorted({s.window for s in members})):
-            here = [s for s in members if s.window == w]
-            data += block(f"p{kind}_{w}", [(f"{s.layers * 2 ** (0.05 * (k - 1) + 0.16 * (kind - 1)):.3f}", f"{s.erf(q) / w:.4f}", *(f"{int(s.row[f'erf_{q}{end}']) / w:.4f}" for end in ("_lo", "_hi"))) for s in here])
-            mark = {16: (5, 1, 4), 32: (7, 2, 6), 64: (9, 3, 8)}.get(w, (13, 14, 12))[kind]
-            colour = {16: COLOURS[0], 32: COLOURS[1], 64: COLOURS[2]}.get(w, COLOURS[3])
-            left.append(f"$p{kind}_{w} using 1:2:3:4 with yerrorbars pt {mark} ps 1.2 lw 0.8 lc rgb '{colour}' title 'window {w}, {title}'")
+    """Stacks of windows: fields in windows by depth, trained and as drawn, a colour and a mark for each q; and ERF(0.9) over the steps of training, a colour and a mark for each depth."""
+    every = [2 ** (k / 4) for k in range(2, 26)]
+    left = ["$cone using 1:2 with lines lc rgb '#808080' dt (2,3) lw 1.2 title 'cone'", f"$horizon using 1:2 with lines lc rgb '#808080' dt {DASHES[2]} lw 1.2 title '1.5 windows'"]
+    data = block("cone", [(f"{d:.3f}", f"{d * 63 / 64:.4f}") for d in every]) + block("horizon", [(f"{d:.3f}", stacks.XIAO) for d in every])
+    for k, q in enumerate(stacks.QS):
+        number = stacks.fitted(stacks.SIGNS, stacks.untrained)
+        data += block(f"signs{k}", [(d, f"{stacks.prediction(stacks.SIGNS).of(64, d, q, number) / 64:.4f}") for d in (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)])
+        left.append(f"$signs{k} using 1:2 with lines lc rgb '{COLOURS[k]}' dt {DASHES[1]} lw 0.8 " + ("notitle" if k else "title 'random signs, as drawn'"))
+        for name, chosen, mark, side in (("trained", stacks.trained(), 5 + 2 * k, -0.12), ("as drawn", stacks.untrained() + stacks.deep(), 4 + 2 * k, 0.12)):
+            label = f"{name[0]}{k}"
+            data += block(label, [(f"{s.layers * 2 ** (side + 0.06 * {16: -1, 32: 0, 64: 1}.get(s.window, 0)):.3f}", f"{s.windows(q):.4f}") for s in chosen])
+            left.append(f"${label} using 1:2 with points pt {mark} ps 1.5 lw 0.7 lc rgb '{COLOURS[k]}' title 'ERF({q}), {name}'")
     right = []
-    which = {s.layers: s for s in sorted(chosen(), key=lambda s: -s.seed) if s.window == narrow}
-    for k, (d, s) in enumerate(sorted(which.items())):
-        points = [(0, 0.0), *((int(r["tokens"]), float(r["c"])) for r in validation.data("windows-shares") if (r["model"], r["step"]) == (s.name, str(s.step)))]
-        data += block(f"c{d}", [(f"{t / narrow:.4f}", c) for t, c in points])
-        so_far, rows = 0.0, [(0, 0)]
-        for t, x in enumerate(stacks.random_signs(narrow, d, signs_of / d)):
-            so_far += x
-            rows.append((f"{(t + 1) / narrow:.4f}", f"{so_far:.5f}"))
-        data += block(f"e{d}", rows)
-        right += [f"$c{d} using 1:2 with linespoints {signs(k)} lw 1.2 title '{d} layers'", f"$e{d} using 1:2 with lines dt (3,2) lw 1 lc rgb '{COLOURS[k]}' notitle"]
-    write(folder, "windows", 9,
-          "# style\nset encoding utf8\nset tics nomirror\nset border 3\nset bars 0.4\n"
-          f"# data\n{data}# panels\nset multiplot layout 1,2 margins 0.07,0.98,0.34,0.97 spacing 0.1,0\n"
-          "set logscale xy 2\nset xrange [1.6:20]\nset yrange [0.9:20]\nset format '%.0f'\nset xtics (2,4,8,16)\nset xlabel 'layers'\nset ylabel 'ERF(0.9) / window' offset 1\n"
-          "set key at screen 0.5,0.01 center bottom vertical Left reverse noenhanced samplen 1.6 spacing 0.9 maxrows 5\nplot " + ", \\\n     ".join(left) +
-          "\nunset logscale\nset xrange [0:5]\nset yrange [0:1.02]\nset format y '%.1f'\nset xtics 1\nset xlabel 'most recent tokens / window'\nset ylabel 'share of the summed norm' offset 1\n"
-          "set key at graph 0.98,0.05 right bottom vertical maxrows 8\nplot " + ", \\\n     ".join(right) + "\nunset multiplot\n")
+    for k, d in enumerate(stacks.depths([s for s in stacks.trained() if s.window == 16])):
+        steps = sorted({s.step for s in stacks.stacks() if s.cell == (16, d) and s.trained == stacks.GRID_LENGTH})
+        found = {step: here for step in steps if (here := [s.windows(0.9) for s in stacks.at_step(step) if s.cell == (16, d)])}
+        data += block(f"steps{k}", [(step or DRAWN, f"{stacks.mean(values):.4f}") for step, values in found.items()])
+        right.append(f"$steps{k} using 1:2 with linespoints pt {(11, 13, 15, 2)[k]} ps 1.5 lw 1.2 lc rgb '{COLOURS[3 + k]}' title '{d} layers'")
+    write(folder, "windows", 8.6,
+          "# style\nset encoding utf8\nset tics nomirror\nset border 3\n"
+          f"# data\n{data}# panels\nset multiplot layout 1,2 margins 0.07,0.985,0.33,0.97 spacing 0.1,0\n"
+          f"set logscale xy 2\nset xrange [1.6:80]\nset yrange [0.4:16]\nset format y '%g'\nset xtics (2,4,8,16,32,64)\nset xlabel 'layers'\nset ylabel 'ERF(q) / window' offset 1\n"
+          "set key at screen 0.5,0.005 center bottom vertical Left reverse noenhanced samplen 1.6 spacing 0.95 maxrows 3 width -2\nplot " + ", \\\n     ".join(left) +
+          f"\nunset logscale y\nset logscale x\nset xrange [6:5000]\nset yrange [0.8:2.6]\nset format y '%.1f'\nset ytics 0.5\nset xtics ('as drawn' {DRAWN},'100' 100,'1000' 1000)\nset xlabel 'step'\nset ylabel 'ERF(0.9) / window, windows of 16' offset 1\n"
+          "set key at graph 0.98,0.98 right top vertical Left reverse maxrows 8\nplot " + ", \\\n     ".join(right) + "\nunset multiplot\n")
 
 
 def needed(folder):

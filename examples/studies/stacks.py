@@ -17,10 +17,8 @@ from validation import data, interval
 QS = (0.5, 0.9, 0.99)
 GRID_LENGTH = 512               # L_tr of the grid: no cone is longer
 CELLS = [(w, d) for w in (16, 32, 64) for d in (2, 4, 8)] + [(16, 16)]
-SEEDS = (3, 4)
-XIAO = 1.5                  # windows
-
-
+PLANNED = 2 * len(CELLS)        # two seeds
+XIAO, ALPHA = 1.5, 0.95         # windows; what the residual stream keeps of a token in each layer
 SIGNS = "random signs, G / D in each layer"
 
 
@@ -34,6 +32,7 @@ class Stack:
         self.window, self.layers, self.trained, self.seed, self.step = (int(row[key]) for key in ("window", "layers", "trained", "seed", "step"))
         self.cell, self.cone = (self.window, self.layers), 1 + self.layers * (self.window - 1)
         self.distance = float(row["distance"])
+        self.gains = tuple(float(g) for g in row.get("gains", "").split())      # squared, of each layer's values against the residual stream; () where weights are not kept
 
     def erf(self, q):
         return int(self.row[f"erf_{q}"])
@@ -45,14 +44,9 @@ class Stack:
         return self.erf(q) / self.window
 
     @property
-    def gains(self):
-        """The squared gain of each layer's values against the residual stream, from the weights; () where weights are not kept."""
-        return tuple(float(g) for g in self.row.get("gains", "").split())
-
-    @property
-    def hops(self):
-        """Mean distance in halves of w - 1 tokens, the mean move of attention that likes all keys alike: moves in all, from the first layer to the last."""
-        return self.distance / ((self.window - 1) / 2)
+    def rest(self):
+        """The sum of the gains of all layers but the first."""
+        return math.fsum(self.gains[1:])
 
     def number(self, key):
         return float(self.row[key])
@@ -75,13 +69,19 @@ def stacks():
     return [Stack(row) for row in [*data("windows"), kept("window-64-layers-2")]]
 
 
+@cache
 def last_step(name):
     return max((s.step for s in stacks() if s.name == name), default=0)
 
 
+def ends(grid):
+    """Trained models, of the grid or the earlier ones."""
+    return [s for s in stacks() if (s.trained == GRID_LENGTH) == grid and s.step and s.step == last_step(s.name)]
+
+
 def trained():
     """The trained models of the grid."""
-    return [s for s in stacks() if s.trained == GRID_LENGTH and s.cell in CELLS and s.step and s.step == last_step(s.name)]
+    return [s for s in ends(True) if s.cell in CELLS]
 
 
 def untrained():
@@ -96,88 +96,23 @@ def deep():
 
 def earlier():
     """Trained models whose cone lies within their L_tr of 128, and which show no segment's edge beyond training."""
-    return [s for s in stacks() if s.trained != GRID_LENGTH and s.step and s.step == last_step(s.name) and s.cone <= s.trained]
+    return [s for s in ends(False) if s.cone <= s.trained]
 
 
-def past_training():
-    """Those whose cone is longer than L_tr."""
-    return [s for s in stacks() if s.trained != GRID_LENGTH and s.step and s.step == last_step(s.name) and s.cone > s.trained]
+def at_step(step):
+    """Checkpoints of the grid's trainings that have ended."""
+    names = {s.name for s in trained()}
+    return [s for s in stacks() if s.name in names and s.step == step]
 
 
-def middle():
-    """{name: (the checkpoint nearest to half of the training, the last)} of the trained models of the grid that have both."""
-    found = {}
-    for last in trained():
-        before = [s for s in stacks() if s.name == last.name and 0 < s.step < last.step]
-        if before:
-            found[last.name] = (min(before, key=lambda s: abs(s.step - last.step / 2)), last)
-    return found
+def half_way():
+    """{name: (the checkpoint nearest to half of the training, the last)} of the grid."""
+    return {s.name: (min((m for m in stacks() if m.name == s.name and 0 < m.step < s.step), key=lambda m: abs(m.step - s.step / 2)), s) for s in trained()}
 
 
 def cells_of(chosen):
     """{(window, layers): its models}, in the order of CELLS."""
     return {cell: here for cell in CELLS if (here := [s for s in chosen if s.cell == cell])}
-
-
-def mean(values):
-    values = list(values)
-    return math.fsum(values) / len(values)
-
-
-def spread(chosen, of):
-    """The greatest ratio of two seeds of a cell, and the number of cells with two."""
-    ratios = [max(map(of, here)) / min(map(of, here)) for here in cells_of(chosen).values() if len(here) > 1]
-    return (max(ratios), len(ratios)) if ratios else None
-
-
-def steps_table(chosen):
-    """ERF(0.9) in windows by step of the training, mean over seeds, a row a cell."""
-    steps = sorted({s.step for s in stacks() if s.name in {c.name for c in chosen}})
-    rows = []
-    for (w, d), here in cells_of(chosen).items():
-        found = {step: [s.windows(0.9) for s in stacks() if s.step == step and s.name in {c.name for c in here}] for step in steps}
-        rows.append([w, d, *(f"{mean(v):.2f}" if v else "-" for v in found.values())])
-    return markdown(["window", "layers", *(f"step {step}" for step in steps)], rows)
-
-
-def left_after(chosen, cell, windows):
-    """The share of the gradient beyond that many windows, mean over seeds."""
-    names = {(s.name, str(s.step)) for s in chosen if s.cell == cell}
-    return mean(1 - float(r["c"]) for r in data("windows-shares") if (r["model"], r["step"]) in names and int(r["tokens"]) == windows * cell[0])
-
-
-def depth_field(layers, q, chosen=untrained):
-    """ERF(q) in windows, mean over the models with so many layers."""
-    return mean(s.windows(q) for s in chosen() if s.layers == layers)
-
-
-def complete():
-    """Whether so many of the trained models are in that powers can be told."""
-    return len(cells_of(trained())) >= 6 and len({s.layers for s in trained()}) > 2
-
-
-def cell_text(here, text):
-    return "; ".join(text(s) for s in here)
-
-
-def fields_grid(chosen):
-    """A row a cell: fields with their intervals over segments, seeds apart."""
-    return markdown(["window", "layers", "cone", "seeds", *(f"ERF({q})" for q in QS), "in windows: at 0.5", "at 0.9", "at 0.99", "mean distance", "moves"],
-                    [[w, d, here[0].cone, ", ".join(str(s.seed) for s in here), *(cell_text(here, lambda s, q=q: s.field(q)) for q in QS),
-                      *(f"{mean(s.windows(q) for s in here):.2f}" for q in QS), cell_text(here, lambda s: f"{s.distance:.1f} ± {1.96 * s.number('distance_se'):.1f}"),
-                      f"{mean(s.hops for s in here):.2f}"] for (w, d), here in cells_of(chosen).items()])
-
-
-def earlier_table(chosen):
-    return markdown(["model", "layers", "cone", "L_tr", *(f"ERF({q})" for q in QS), "in windows: at 0.5", "at 0.9", "at 0.99", "moves"],
-                    [[f"`{s.name}`", s.layers, s.cone, s.trained, *(s.field(q) for q in QS), *(f"{s.windows(q):.2f}" for q in QS), f"{s.hops:.2f}"] for s in chosen])
-
-
-def learning_table(chosen):
-    return markdown(["window", "layers", "seeds", "NLL at 16", "at 128", "at 512", "gain from 16 to 512", "attention: 0.5 within", "0.9 within"],
-                    [[w, d, ", ".join(str(s.seed) for s in here), *(cell_text(here, lambda s, c=c: f"{s.number(f'nll_{c}'):.3f}") for c in (16, 128, 512)),
-                      cell_text(here, lambda s: f"{s.number('gain'):.3f} ± {1.96 * s.number('gain_se'):.3f}"), *(f"{mean(s.number(f'attended_{q}') for s in here):.1f}" for q in (0.5, 0.9))]
-                     for (w, d), here in cells_of(chosen).items()])
 
 
 # --- what simple models predict -----------------------------------------------------------------
@@ -213,11 +148,6 @@ def signs_with(window, gains):
     norms = [math.sqrt(math.fsum(w * x * x for w, x in zip(weights, column))) for column in zip(*moves(window, len(gains)))]
     total = math.fsum(norms)
     return [x / total for x in norms]
-
-
-def random_signs(window, layers, g):
-    """The same with one gain for all layers."""
-    return signs_with(window, (g,) * layers)
 
 
 def field_in(shares, q):
@@ -266,15 +196,13 @@ class Prediction:
 
 PREDICTIONS = [
     Prediction("1.5 windows", lambda w, d, q, c: XIAO * w),
+    Prediction("exponential, 0.05 left after a window", lambda w, d, q, c: w * math.log(1 - q) / math.log(1 - ALPHA)),
     Prediction("the cone, D (w - 1) + 1", lambda w, d, q, c: d * (w - 1) + 1),
     Prediction("walk without residual stream", lambda w, d, q, c: field_in(random_walk(w, d, 1.0), q)),
     Prediction("c w", lambda w, d, q, c: c * w, (0.1, 20), True),
     Prediction("c w D^(1/2)", lambda w, d, q, c: c * w * math.sqrt(d), (0.1, 20), True),
-    Prediction("c w D", lambda w, d, q, c: c * w * d, (0.02, 20), True),
-    Prediction("walk, p in each layer", lambda w, d, q, p: field_in(random_walk(w, d, min(p, 1.0)), q), (0.01, 1)),
     Prediction("walk, h moves in all", lambda w, d, q, h: field_in(random_walk(w, d, min(h / d, 1.0)), q), (0.1, 16)),
-    Prediction("random signs, g in each layer", lambda w, d, q, g: field_in(random_signs(w, d, g), q), (0.005, 50)),
-    Prediction("random signs, G / D in each layer", lambda w, d, q, g: field_in(random_signs(w, d, g / d), q), (0.01, 500)),
+    Prediction(SIGNS, lambda w, d, q, g: field_in(signs_with(w, (g / d,) * d), q), (0.01, 500)),
 ]
 
 
@@ -282,43 +210,29 @@ def prediction(name):
     return next(p for p in PREDICTIONS if p.name == name)
 
 
-def points_of(chosen, qs=QS):
-    """(window, layers, q, the geometric mean of ERF(q) over seeds) of each cell."""
-    return [(*here[0].cell, q, math.exp(mean(math.log(s.erf(q)) for s in here))) for here in grouped(chosen) for q in qs]
-
-
-def grouped(chosen):
-    by_cell = {}
+def by_cell(chosen, of):
+    """{(window, layers): the geometric mean over seeds}."""
+    found = {}
     for s in chosen:
-        by_cell.setdefault(s.cell, []).append(s)
-    return list(by_cell.values())
+        found.setdefault(s.cell, []).append(math.log(of(s)))
+    return {cell: math.exp(mean(values)) for cell, values in found.items()}
+
+
+def points_of(chosen, qs=QS):
+    """(window, layers, q, ERF(q)) of each cell."""
+    return [(*cell, q, tokens) for q in qs for cell, tokens in by_cell(chosen, lambda s: s.erf(q)).items()]
 
 
 @cache
 def fitted(name, chosen, q=None):
     """The number of a prediction, fitted to all q, or to one."""
-    return prediction(name).fit(points_of(chosen(), QS if q is None else (q,)))
-
-
-def off_by(name, chosen, q):
-    """The typical factor by which a prediction is off at q: exp of the root of the mean squared logarithm, over cells."""
     p = prediction(name)
-    return math.exp(math.sqrt(p.error(points_of(chosen(), (q,)), fitted(name, chosen, q if p.each_q else None))))
+    return p.fit(points_of(chosen(), (q,) if p.each_q and q else QS))
 
 
-def off_by_deeper(name, chosen, q, shallow=4):
-    """The same over the cells with more layers than `shallow`, with a number fitted to the others."""
-    p = prediction(name)
-    near, far = ([s for s in chosen() if (s.layers <= shallow) == side] for side in (True, False))
-    number = p.fit(points_of(near, (q,) if p.each_q else QS))
-    return math.exp(math.sqrt(p.error(points_of(far, (q,)), number))) if far else None
-
-
-def number_text(name, chosen):
-    p = prediction(name)
-    if p.start is None:
-        return "none"
-    return ", ".join(f"{fitted(name, chosen, q):.2f}" for q in QS) if p.each_q else f"{fitted(name, chosen):.2f}"
+def off_by(name, chosen, q, source=None):
+    """The typical factor by which a prediction is off at q: exp of the root of the mean squared logarithm, over cells. source: the models that its number was fitted to, if others."""
+    return math.exp(math.sqrt(prediction(name).error(points_of(chosen(), (q,)), fitted(name, source or chosen, q))))
 
 
 def from_weights(s, q):
@@ -328,163 +242,203 @@ def from_weights(s, q):
 
 def off_from_weights(chosen, q):
     """The typical factor by which that is off."""
-    return math.exp(math.sqrt(mean(math.log(from_weights(s, q) / s.erf(q)) ** 2 for s in chosen() if s.gains)))
+    return math.exp(math.sqrt(mean(math.log(tokens / by_cell(chosen(), lambda s: from_weights(s, q))[w, d]) ** 2 for w, d, _, tokens in points_of(chosen(), (q,)))))
 
 
-def gain_table(chosen):
-    """The sum of the layers' gains, and fields as predicted from them beside those measured."""
-    return markdown(["window", "layers", "sum of gains", *(f"ERF({q}), predicted" for q in QS), *(f"measured, {q}" for q in QS)],
-                    [[w, d, cell_text(here, lambda s: f"{math.fsum(s.gains):.2f}"), *(cell_text(here, lambda s, q=q: str(from_weights(s, q))) for q in QS),
-                      *(cell_text(here, lambda s, q=q: str(s.erf(q))) for q in QS)] for (w, d), here in cells_of(chosen).items()])
+def shared_out(cell, layers, q):
+    """ERF(q) in windows of deeper trained stacks, if layers after the first had the same gain together as those of a cell have, in equal parts."""
+    here = [s for s in trained() if s.cell == cell]
+    first, rest = mean(s.gains[0] for s in here), mean(s.rest for s in here)
+    return field_in(signs_with(cell[0], (first,) + (rest / (layers - 1),) * (layers - 1)), q) / cell[0]
 
 
-def deep_table():
-    """Fields of deeper stacks in windows, beside those predicted with the number of the grid and with the gains of their own weights."""
-    number = fitted(SIGNS, untrained)
-    return markdown(["window", "layers", *(f"ERF({q})" for q in QS), *(f"{name} {q}" for name in ("in windows:", "with the grid's G:", "with its gains:") for q in QS)],
-                    [[s.window, s.layers, *(s.field(q) for q in QS), *(f"{s.windows(q):.2f}" for q in QS),
-                      *(f"{prediction(SIGNS).of(s.window, s.layers, q, number) / s.window:.2f}" for q in QS), *(f"{from_weights(s, q) / s.window:.2f}" for q in QS)] for s in deep()])
+def predictions_table():
+    """How far off predictions are: of models as drawn, and trained, with numbers fitted to them, and with those of the earlier models."""
+    def number(p, source):
+        return "none" if p.start is None else ", ".join(f"{fitted(p.name, source, q):.2f}" for q in (QS if p.each_q else QS[:1]))
+    def off(p, chosen, source=None):
+        return ", ".join(f"{off_by(p.name, chosen, q, source):.2f}" for q in QS)
+    qs = ", ".join(map(str, QS))
+    rows = [[p.name, number(p, untrained), off(p, untrained), number(p, trained), off(p, trained), *((number(p, earlier), off(p, trained, earlier)) if p.start else ("-", "-"))] for p in PREDICTIONS]
+    weights = [cell for chosen in (untrained, trained) for cell in ("none", ", ".join(f"{off_from_weights(chosen, q):.2f}" for q in QS))]
+    return markdown(["prediction", "as drawn: fitted", f"off by at {qs}", "trained: fitted", f"off by at {qs}", "fitted to earlier models", f"off by at {qs}"],
+                    rows + [["random signs, gains from the weights", *weights, "-", "-"]])
 
 
-def predictions_table(chosen):
-    deeper = any(s.layers > 4 for s in chosen()) and any(s.layers <= 4 for s in chosen())
-    return markdown(["prediction", "fitted", *(f"off by at {q}" for q in QS), *((f"8 and 16 layers from 2 and 4, at {q}" for q in QS) if deeper else ())],
-                    [[p.name, number_text(p.name, chosen), *(f"{off_by(p.name, chosen, q):.2f}" for q in QS), *((f"{off_by_deeper(p.name, chosen, q):.2f}" for q in QS) if deeper else ())]
-                     for p in PREDICTIONS]
-                    + [["random signs, gains from the weights", "none", *(f"{off_from_weights(chosen, q):.2f}" for q in QS), *(["-"] * 3 if deeper else ())]])
+def expected_table():
+    """What predictions said of the cells of the grid with the numbers of the earlier models, and what came."""
+    names = (SIGNS, "walk, h moves in all", "c w D^(1/2)")
+    measured = {q: by_cell(trained(), lambda s: s.erf(q)) for q in QS}
+    return markdown(["window", "layers", *names, "measured"],
+                    [[w, d, *(", ".join(str(round(prediction(n).of(w, d, q, fitted(n, earlier, q)))) for q in QS) for n in names),
+                      ", ".join(f"{measured[q][w, d]:.0f}" for q in QS) if (w, d) in measured[0.5] else "-"] for w, d in CELLS])
 
 
-def horizon(name, number, q, window=64, layers=64):
-    """The field in windows that a prediction gives to a deep stack."""
-    return prediction(name).of(window, layers, q, number) / window
+# --- tables of what was measured ----------------------------------------------------------------
+
+def cells_of(chosen):
+    """{(window, layers): its models}, in the order of CELLS."""
+    return {cell: here for cell in CELLS if (here := [s for s in chosen if s.cell == cell])}
 
 
-def best_of(chosen, qs=QS, fitted_numbers=True):
-    """The prediction with the least typical factor over all q."""
-    return min((p.name for p in PREDICTIONS if fitted_numbers or p.start is None), key=lambda name: sum(math.log(off_by(name, chosen, q)) ** 2 for q in qs))
+def mean(values):
+    values = list(values)
+    return math.fsum(values) / len(values)
 
 
-def carried_over(name, source, chosen, q):
-    """The typical factor at q of a prediction whose number was fitted to other models."""
-    p = prediction(name)
-    number = fitted(name, source, q if p.each_q else None)
-    return math.exp(math.sqrt(p.error(points_of(chosen(), (q,)), number)))
+def depth_field(layers, q, chosen=untrained):
+    """ERF(q) in windows, mean over the models with so many layers."""
+    return mean(s.windows(q) for s in chosen() if s.layers == layers)
 
 
-def carried_table(source, chosen):
-    """Predictions with numbers from one set of models, on another."""
-    return markdown(["prediction", "number", *(f"off by at {q}" for q in QS)],
-                    [[p.name, number_text(p.name, source), *(f"{carried_over(p.name, source, chosen, q):.2f}" for q in QS)] for p in PREDICTIONS])
+def depths(chosen):
+    return sorted({s.layers for s in chosen})
 
 
-def expected_table(source, names):
-    """What predictions say of the cells of the grid, with numbers from other models: ERF at each q."""
-    return markdown(["window", "layers", *(f"{n}: {', '.join(map(str, QS))}" for n in names)],
-                    [[w, d, *(", ".join(str(round(prediction(n).of(w, d, q, fitted(n, source, q if prediction(n).each_q else None)))) for q in QS) for n in names)] for w, d in CELLS])
+def in_words(q):
+    """Fields of trained models in windows by depth, mean over windows and seeds."""
+    return listed(f"{depth_field(d, q, trained):.2f}" for d in depths(trained()))
+
+
+def listed(values):
+    *most, last = map(str, values)
+    return f"{', '.join(most)} and {last}"
+
+
+def doublings(q):
+    """By how much ERF(q) in windows of a trained stack grows from D to 2 D layers and from 2 D to 4 D, of one window and seed, each the mean over all that are measured."""
+    found = {(*s.cell, s.seed): s.windows(q) for s in trained()}
+    three = [(found[w, d, seed], found[w, 2 * d, seed], found[w, 4 * d, seed]) for w, d, seed in found if {(w, 2 * d, seed), (w, 4 * d, seed)} <= set(found)]
+    return mean(b - a for a, b, _ in three), mean(c - b for _, b, c in three)
+
+
+def deeper_is_better():
+    """Whether the loss falls with the depth at each window and seed."""
+    groups = {}
+    for s in sorted(trained(), key=lambda s: s.layers):
+        groups.setdefault((s.window, s.seed), []).append(s.number("nll_512"))
+    return all(a > b for losses in groups.values() for a, b in zip(losses, losses[1:]))
+
+
+def widest(chosen):
+    """The greatest distance of an interval's end from its field, as a share of the field."""
+    return max(abs(int(s.row[f"erf_{q}_{end}"]) / s.erf(q) - 1) for s in chosen for q in QS for end in ("lo", "hi"))
+
+
+def left_after(cell, windows):
+    """The share of the gradient of a cell as drawn beyond that many windows, mean over seeds."""
+    names = {s.name for s in untrained() if s.cell == cell}
+    return mean(1 - float(r["c"]) for r in data("windows-shares") if r["model"] in names and r["step"] == "0" and int(r["tokens"]) == windows * cell[0])
+
+
+def spread(chosen, of):
+    """The greatest ratio of two seeds of a cell, None where there is one seed alone."""
+    return max((max(map(of, here)) / min(map(of, here)) for here in cells_of(chosen).values() if len(here) > 1), default=None)
+
+
+def each(here, text):
+    return "; ".join(map(text, here))
+
+
+def stack_table(chosen):
+    """A row a cell: fields with their intervals over segments, seeds apart; gains, and the fields that they predict."""
+    return markdown(["window", "layers", "cone", "seeds", *(f"ERF({q})" for q in QS), "in windows", "gain of layer 1", "of the others", "ERF from the gains"],
+                    [[w, d, here[0].cone, each(here, lambda s: str(s.seed)), *(each(here, lambda s: s.field(q)) for q in QS), ", ".join(f"{mean(s.windows(q) for s in here):.2f}" for q in QS),
+                      each(here, lambda s: f"{s.gains[0]:.2f}"), each(here, lambda s: f"{s.rest:.2f}"), each(here, lambda s: ", ".join(str(from_weights(s, q)) for q in QS))]
+                     for (w, d), here in cells_of(chosen).items()])
+
+
+def drawn_table():
+    """Models as drawn by depth: fields in windows, from the least to the greatest over windows and seeds, beside those that the gains of their weights predict."""
+    def ends_of(values):
+        return " to ".join(dict.fromkeys(f"{f(values):.2f}" for f in (min, max)))
+    rows = []
+    for d in depths(untrained() + deep()):
+        here = [s for s in untrained() + deep() if s.layers == d]
+        rows.append([d, ", ".join(map(str, sorted({s.window for s in here}))), len(here), *(ends_of([s.windows(q) for s in here]) for q in QS), ends_of([math.fsum(s.gains) for s in here]),
+                     *(ends_of([from_weights(s, q) / s.window for s in here]) for q in QS)])
+    return markdown(["layers", "windows", "models", *(f"ERF({q}) / w" for q in QS), "sum of gains", *(f"from them: {q}" for q in QS)], rows)
+
+
+def earlier_table():
+    return markdown(["model", "layers", "cone", "L_tr", *(f"ERF({q})" for q in QS), "in windows"],
+                    [[f"`{s.name}`", s.layers, s.cone, s.trained, *(s.field(q) for q in QS), ", ".join(f"{s.windows(q):.2f}" for q in QS)] for s in earlier()])
+
+
+def learning_table(chosen):
+    return markdown(["window", "layers", "seeds", "NLL at 16", "at 512", "gain from 16 to 512", "attention: 0.5 within", "0.9 within"],
+                    [[w, d, each(here, lambda s: str(s.seed)), *(each(here, lambda s: f"{s.number(f'nll_{c}'):.3f}") for c in (16, 512)),
+                      each(here, lambda s: f"{s.number('gain'):.3f} ± {1.96 * s.number('gain_se'):.3f}"), *(f"{mean(s.number(f'attended_{q}') for s in here):.1f}" for q in (0.5, 0.9))]
+                     for (w, d), here in cells_of(chosen).items()])
+
+
+def steps_table(chosen):
+    """ERF(0.9) in windows by step of the training, and the gain of all layers but the first, mean over seeds, a row a cell."""
+    steps = [step for step in sorted({s.step for s in stacks() if s.name in {c.name for c in chosen}}) if step not in (32, 126, 497)]
+    found = {step: cells_of(at_step(step)) for step in steps}
+    return markdown(["window", "layers", *(f"step {step}" for step in steps)],
+                    [[w, d, *(f"{mean(s.windows(0.9) for s in found[step][w, d]):.2f} ({mean(s.rest for s in found[step][w, d]):.2f})" for step in steps)] for w, d in cells_of(chosen)])
 
 
 # --- powers of window and depth -----------------------------------------------------------------
 
-def quantile_t(degrees, level=0.975):
-    """Student's t by bisection."""
+def quantile_t(degrees):
+    """Student's t of 95 %, two-sided, by bisection."""
     a, b = 0.0, 200.0
     while b - a > 1e-6:
         x = (a + b) / 2
-        a, b = (x, b) if student_p(x, degrees) > 2 * (1 - level) else (a, x)
+        a, b = (x, b) if student_p(x, degrees) > 0.05 else (a, x)
     return (a + b) / 2
 
 
-def solve(matrix, right):
-    """Gauss-Jordan of a small matrix with several right sides."""
-    rows = [list(a) + list(b) for a, b in zip(matrix, right)]
-    n = len(rows)
-    for i in range(n):
-        k = max(range(i, n), key=lambda r: abs(rows[r][i]))
-        rows[i], rows[k] = rows[k], rows[i]
-        rows[i] = [x / rows[i][i] for x in rows[i]]
-        for r in range(n):
-            if r != i:
-                rows[r] = [x - rows[r][i] * y for x, y in zip(rows[r], rows[i])]
-    return [row[n:] for row in rows]
+def powers(chosen, of):
+    """ln of(stack) = constant + alpha ln w + beta ln D by least squares over cells: alpha and beta as (estimate, lo, hi), 95 % by Student's t on the residuals."""
+    cells = by_cell(chosen, of)
+    columns = [[math.log(w) for w, _ in cells], [math.log(d) for _, d in cells], [math.log(v) for v in cells.values()]]
+    a, b, y = ([x - mean(column) for x in column] for column in columns)
+    def dot(u, v):
+        return math.fsum(s * t for s, t in zip(u, v))
+    det = dot(a, a) * dot(b, b) - dot(a, b) ** 2
+    alpha = (dot(b, b) * dot(a, y) - dot(a, b) * dot(b, y)) / det
+    beta = (dot(a, a) * dot(b, y) - dot(a, b) * dot(a, y)) / det
+    degrees = len(cells) - 3
+    rest = math.fsum((z - alpha * s - beta * t) ** 2 for s, t, z in zip(a, b, y)) / degrees
+    half = [quantile_t(degrees) * math.sqrt(rest * dot(u, u) / det) for u in (b, a)]
+    return tuple((x, x - h, x + h) for x, h in zip((alpha, beta), half))
 
 
-def powers(values):
-    """ln value = ln a + alpha ln w + beta ln D by least squares over cells, values: {(w, D): value}. Each as (estimate, lo, hi), 95 % by Student's t on the residuals over cells."""
-    xs = [(1.0, math.log(w), math.log(d)) for w, d in values]
-    ys = [math.log(v) for v in values.values()]
-    gram = [[math.fsum(x[i] * x[j] for x in xs) for j in range(3)] for i in range(3)]
-    inverse = solve(gram, [[float(i == j) for j in range(3)] for i in range(3)])
-    moment = [math.fsum(x[i] * y for x, y in zip(xs, ys)) for i in range(3)]
-    best = [math.fsum(a * b for a, b in zip(row, moment)) for row in inverse]
-    degrees = len(xs) - 3
-    rest = math.fsum((y - math.fsum(a * b for a, b in zip(best, x))) ** 2 for x, y in zip(xs, ys))
-    half = [quantile_t(degrees) * math.sqrt(rest / degrees * inverse[i][i]) if degrees else math.inf for i in range(3)]
-    return tuple((b, b - h, b + h) for b, h in zip(best, half))
+def field_powers(chosen, q):
+    return powers(chosen, lambda s: s.erf(q))
 
 
-def measured_powers(chosen, of):
-    return powers({here[0].cell: math.exp(mean(math.log(of(s)) for s in here)) for here in grouped(chosen)})
-
-
-def predicted_powers(name, chosen, q):
-    """The powers that a prediction has on the same cells."""
-    p = prediction(name)
-    return powers({here[0].cell: p.of(*here[0].cell, q, fitted(name, chosen, q if p.each_q else None)) for here in grouped(chosen())})
-
-
-def powers_table(chosen):
-    """Powers of window and depth of each field and of the mean distance, all seeds and each alone, beside those of predictions on the same cells."""
+def powers_table():
+    """Powers of window and depth: as drawn, trained, and early in the training."""
+    columns = (("as drawn", untrained()), ("trained", trained()), ("step 250", at_step(250)))
     measures = [*((f"ERF({q})", lambda s, q=q: s.erf(q)) for q in QS), ("mean distance", lambda s: s.distance)]
-    seeds = sorted({s.seed for s in chosen()})
-    alone = [seed for seed in seeds if len(seeds) > 1 and len({s.cell for s in chosen() if s.seed == seed}) > 4]
-    rows = []
-    for title, of in measures:
-        _, alpha, beta = measured_powers(chosen(), of)
-        apart = [measured_powers([s for s in chosen() if s.seed == seed], of) for seed in alone]
-        rows.append([title, interval(alpha), interval(beta), "; ".join(f"{a[1][0]:.2f}, {a[2][0]:.2f}" for a in apart) or "-"])
-    return markdown(["", "power of the window", "power of the depth", f"seeds {' and '.join(map(str, alone))} alone" if alone else "each seed alone"], rows)
-
-
-def short(three):
-    return "{:.2f} [{:.2f}, {:.2f}]".format(*three)
+    return markdown(["", *(f"{title}: {what}" for title, _ in columns for what in ("window", "depth"))],
+                    [[title, *(interval(power) for _, chosen in columns for power in powers(chosen, of))] for title, of in measures])
 
 
 # --- a real model -------------------------------------------------------------------------------
 
-def real_row(change, inputs, layer=0):
-    return next((r for r in data("windows-real") if (r["change"], r["inputs"], r["layer"]) == (change, str(inputs), str(layer))), None)
+def real_row(change, inputs):
+    """Its field at the embeddings."""
+    return next(r for r in data("windows-real") if (r["change"], r["inputs"], r["layer"]) == (change, str(inputs), "0"))
 
 
-def real_changes():
-    return list(dict.fromkeys(r["change"] for r in data("windows-real")))
-
-
-def real_inputs():
-    return sorted({int(r["inputs"]) for r in data("windows-real")})
-
-
-def real_field(change, inputs, q, layer=0):
-    """ERF(q), with its interval if there are six segments or more: of fewer a bootstrap says nothing."""
-    row = real_row(change, inputs, layer)
-    return row[f"erf_{q}"] if int(row["segments"]) < 6 else "{} [{}, {}]".format(*(row[f"erf_{q}{end}"] for end in ("", "_lo", "_hi")))
-
-
-def real_erf(change, inputs, q, layer=0):
-    return int(real_row(change, inputs, layer)[f"erf_{q}"])
+def real_erf(change, inputs, q):
+    return int(real_row(change, inputs)[f"erf_{q}"])
 
 
 def real_table():
-    rows = [r for r in data("windows-real") if r["layer"] == "0"]
-    return markdown(["windows", "inputs", "segments", *(f"ERF({q})" for q in QS), "mean distance", "share of the first input"],
-                    [[r["change"], r["inputs"], r["segments"], *(real_field(r["change"], r["inputs"], q) for q in QS), f"{float(r['distance']):.0f} ± {quantile_t(int(r['segments']) - 1) * float(r['distance_se']):.0f}", f"{float(r['first']):.3f}"]
-                     for r in rows])
-
-
-def real_layers_table(inputs, q):
-    changes = [c for c in real_changes() if real_row(c, inputs)]
-    layers = sorted({int(r["layer"]) for r in data("windows-real") if r["inputs"] == str(inputs)})
-    return markdown(["at the input of layer", *map(str, (layer + 1 for layer in layers))],
-                    [[c, *(real_erf(c, inputs, q, layer) for layer in layers)] for c in changes])
+    """Intervals of fields only of six segments or more: of fewer a bootstrap says nothing."""
+    rows = []
+    for r in data("windows-real"):
+        if r["layer"] == "0":
+            few, half = int(r["segments"]) < 6, quantile_t(int(r["segments"]) - 1) * float(r["distance_se"])
+            rows.append([r["change"], r["inputs"], r["segments"], *(r[f"erf_{q}"] if few else "{} [{}, {}]".format(*(r[f"erf_{q}{end}"] for end in ("", "_lo", "_hi"))) for q in QS),
+                         f"{float(r['distance']):.0f} ± {half:.0f}", f"{float(r['first']):.3f}"])
+    return markdown(["windows", "inputs", "segments", *(f"ERF({q})" for q in QS), "mean distance", "share of the first input"], rows)
 
 
 def real_loss_table():
