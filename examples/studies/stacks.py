@@ -99,6 +99,11 @@ def earlier():
     return [s for s in ends(False) if s.cone <= s.trained]
 
 
+def weighed():
+    """Those of the earlier models whose weights are kept."""
+    return [s for s in earlier() if s.gains]
+
+
 def at_step(step):
     """Checkpoints of the grid's trainings that have ended."""
     names = {s.name for s in trained()}
