@@ -713,8 +713,8 @@ plot 0 with lines lc rgb '#808080' lw 0.5 notitle, \
      $exponent_2_4 using 1:2 with linespoints lc rgb '#009E73' pt 9 ps 0.9 dt (9,4) lw 1.2 notitle, \
      $exponent_3_3 using 1:2 with linespoints lc rgb '#CC79A7' pt 11 ps 0.9 dt 1 lw 1.2 notitle, \
      $exponent_3_4 using 1:2 with linespoints lc rgb '#CC79A7' pt 11 ps 0.9 dt (9,4) lw 1.2 notitle, \
-     $exponent_4_3 using 1:2 with linespoints lc rgb '#E69F00' pt 4 ps 0.9 dt 1 lw 1.2 notitle, \
-     $exponent_4_4 using 1:2 with linespoints lc rgb '#E69F00' pt 4 ps 0.9 dt (9,4) lw 1.2 notitle
+     $exponent_4_3 using 1:2 with linespoints lc rgb '#E69F00' pt 13 ps 1.3 dt 1 lw 1.2 notitle, \
+     $exponent_4_4 using 1:2 with linespoints lc rgb '#E69F00' pt 13 ps 1.3 dt (9,4) lw 1.2 notitle
 set yrange [0:1.2]
 set ylabel 'farther half, even share = 1' offset 1
 plot 0 with lines lc rgb '#808080' lw 0.5 notitle, \
@@ -726,8 +726,8 @@ plot 0 with lines lc rgb '#808080' lw 0.5 notitle, \
      $far_2_4 using 1:2 with linespoints lc rgb '#009E73' pt 9 ps 0.9 dt (9,4) lw 1.2 notitle, \
      $far_3_3 using 1:2 with linespoints lc rgb '#CC79A7' pt 11 ps 0.9 dt 1 lw 1.2 notitle, \
      $far_3_4 using 1:2 with linespoints lc rgb '#CC79A7' pt 11 ps 0.9 dt (9,4) lw 1.2 notitle, \
-     $far_4_3 using 1:2 with linespoints lc rgb '#E69F00' pt 4 ps 0.9 dt 1 lw 1.2 notitle, \
-     $far_4_4 using 1:2 with linespoints lc rgb '#E69F00' pt 4 ps 0.9 dt (9,4) lw 1.2 notitle
+     $far_4_3 using 1:2 with linespoints lc rgb '#E69F00' pt 13 ps 1.3 dt 1 lw 1.2 notitle, \
+     $far_4_4 using 1:2 with linespoints lc rgb '#E69F00' pt 13 ps 1.3 dt (9,4) lw 1.2 notitle
 set key at screen 0.865,0.95 left top Left reverse noenhanced samplen 1.5
 set yrange [-0.07:0.7]
 set ylabel 'gain from context, nats' offset 1
@@ -740,6 +740,6 @@ plot 0 with lines lc rgb '#808080' lw 0.5 notitle, \
      $gain_2_4 using 1:2 with linespoints lc rgb '#009E73' pt 9 ps 0.9 dt (9,4) lw 1.2 notitle, \
      $gain_3_3 using 1:2 with linespoints lc rgb '#CC79A7' pt 11 ps 0.9 dt 1 lw 1.2 title 't5', \
      $gain_3_4 using 1:2 with linespoints lc rgb '#CC79A7' pt 11 ps 0.9 dt (9,4) lw 1.2 notitle, \
-     $gain_4_3 using 1:2 with linespoints lc rgb '#E69F00' pt 4 ps 0.9 dt 1 lw 1.2 title 'none', \
-     $gain_4_4 using 1:2 with linespoints lc rgb '#E69F00' pt 4 ps 0.9 dt (9,4) lw 1.2 notitle
+     $gain_4_3 using 1:2 with linespoints lc rgb '#E69F00' pt 13 ps 1.3 dt 1 lw 1.2 title 'none', \
+     $gain_4_4 using 1:2 with linespoints lc rgb '#E69F00' pt 13 ps 1.3 dt (9,4) lw 1.2 notitle
 unset multiplot

@@ -222,7 +222,8 @@ def decay_learned(folder):
             i = encodings.index(encoding)
             data += block(f"{name}_{i}_{seed}", [(f"{row['step'] or DRAWN:.0f}", f"{value(row):.4f}") for row in learning.decays(run)])
             title = f"title '{encoding}'" if k == len(panels) - 1 and not any(f"{name}_{i}_" in p for p in parts) else "notitle"
-            parts.append(f"${name}_{i}_{seed} using 1:2 with linespoints {signs(i)} dt {1 if seed == '3' else DASHES[1]} lw 1.2 {title}")
+            mark = signs(i).replace("pt 4 ps 0.9", "pt 13 ps 1.3")       # an open square is too like the filled one here
+            parts.append(f"${name}_{i}_{seed} using 1:2 with linespoints {mark} dt {1 if seed == '3' else DASHES[1]} lw 1.2 {title}")
         key = "set key at screen 0.865,0.95 left top Left reverse noenhanced samplen 1.5\n" if k == len(panels) - 1 else ""
         plots += f"{key}set yrange {span}\nset ylabel '{label}' offset 1\nplot " + ", \\\n     ".join(parts) + "\n"
     write(folder, "learned", 6.2,

@@ -3,7 +3,7 @@
 import os
 
 from gates import RISE, read_csv
-from tables import markdown, rank_correlation
+from tables import markdown, rank_correlation, span
 from validation import DATA
 
 LEARNED = os.path.join(DATA, "learned")
@@ -108,13 +108,24 @@ def thresholds_table():
 
 
 def wrong():
-    """{run: (first judged step at which the rule is wrong, right, judged)} of the runs that it gets wrong."""
+    """{run: (the checkpoints at which the rule is wrong, how many are judged)} of the runs that it gets wrong."""
     found = {}
     for run in runs():
         r, n = right(run, RULES["x <= 0.4"])
         if r < ENOUGH * n:
-            found[run] = first_step(run, lambda row: (row["growth"] <= THRESHOLD) != extrapolates(row)), r, n
+            found[run] = [row for row in checkpoints(run) if (row["growth"] <= THRESHOLD) != extrapolates(row)], n
     return found
+
+
+def wrong_said():
+    """A sentence on the runs that the rule gets wrong."""
+    said = []
+    for run, (rows, n) in wrong().items():
+        does = extrapolates(rows[0])
+        assert all(extrapolates(row) == does for row in rows), run
+        said.append(f"`{run}` at {len(rows)} of {n} checkpoints (steps {', '.join(str(int(row['step'])) for row in rows)}), where x is {span([row['growth'] for row in rows], 2)} "
+                    f"and the model {'extrapolates' if does else 'does not extrapolate'}")
+    return f"The rule gets these runs wrong: {'; '.join(said)}." if said else ""
 
 
 def as_good():

@@ -1,7 +1,7 @@
 """What data/learned/NAME-decay.csv say (learned.py): the decay of the gradient during training."""
 
 from judged import REGISTERED, rows_of
-from tables import markdown, span
+from tables import markdown
 from validation import interval
 
 
@@ -12,11 +12,6 @@ def decays(run):
 def trainings():
     """The runs whose decay is measured from the first checkpoint to the last."""
     return [run for run in REGISTERED if decays(run) and decays(run)[0]["step"] == 0 and decays(run)[-1]["step"] == rows_of(run, "-training")[-1]["step"]]
-
-
-def settled(run, key="exponent", within=0.1):
-    """The first step from which on a value stays within that distance of its last."""
-    return lasting(run, lambda row: abs(row[key] - decays(run)[-1][key]) <= within)
 
 
 def lasting(run, holds):
@@ -37,6 +32,17 @@ def gain(row):
 def gained(run, share):
     """The first step from which on context is worth at least that share of what it is worth at the end."""
     return lasting(run, lambda row: gain(row) >= share * gain(decays(run)[-1]))
+
+
+def gone(run, share, key="exponent"):
+    """The first step from which on a value has gone at least that share of its way from the weights as drawn to the last step."""
+    first, last = decays(run)[0][key], decays(run)[-1][key]
+    return lasting(run, lambda row: (row[key] - first) / (last - first) >= share)
+
+
+def decay_first(run, key="exponent"):
+    """Whether a value has gone each share of its way, a tenth to nine tenths, before the gain has that share of its last."""
+    return all(gone(run, k / 10, key) < gained(run, k / 10) for k in range(1, 10))
 
 
 def decaying(run):
@@ -80,24 +86,34 @@ def early(most=0.1):
     return min(max(int(row["step"]) for row in decays(run) if all(gain(r) < most for r in decays(run) if r["step"] <= row["step"])) for run in trainings())
 
 
+def early_gain():
+    """The largest gain of a training until then, as a share of its last."""
+    return max(gain(row) / gain(decays(run)[-1]) for run in trainings() for row in decays(run) if row["step"] <= early())
+
+
+def gains_of_more():
+    """Gains of 1000 targets less those of the 4000 of judged checkpoints, where both are measured."""
+    return [gain(row) - gain(judged) for run in trainings() for row in decays(run) for judged in rows_of(run) if judged["step"] == row["step"]]
+
+
+def spacing():
+    """The largest factor between the steps of neighbouring checkpoints."""
+    return max(b["step"] / a["step"] for run in trainings() for a, b in zip(decays(run)[1:], decays(run)[2:]))
+
+
 def early_changes():
     """How far the exponent of each training moves from its value as drawn until then."""
     return [max(abs(row["exponent"] - decays(run)[0]["exponent"]) for row in decays(run) if row["step"] <= early()) for run in trainings()]
 
 
-def steepest_and_last(value, *encodings):
-    """The span of a value where the exponent is largest, and at the end."""
-    return span([value(steepest(run)) for run in runs_with(*encodings)], 2), span([value(decays(run)[-1]) for run in runs_with(*encodings)], 2)
-
-
 def learning_table():
-    """Each training: the exponent as drawn, where it is largest, and at the end; and when it and the gain from context come near their last values."""
+    """Each training: the exponent as drawn, where it is largest, and at the end; and when it, if it begins without a decay, and the gain from context have come half of the way."""
     rows = []
     for run in trainings():
         first, last, top = decays(run)[0], decays(run)[-1], steepest(run)
         rows.append([f"`{run}`", *(interval(tuple(row[f"exponent{end}"] for end in ("", "_lo", "_hi"))) for row in (first, top)), int(top["step"]),
-                     interval(tuple(last[f"exponent{end}"] for end in ("", "_lo", "_hi"))), settled(run), f"{gain(last):.2f}", *(gained(run, share) for share in (0.25, 0.5))])
-    return markdown(["run", "exponent as drawn", "largest", "at step", "last", "within 0.1 of it from", "gain, nats", "a fourth of it from", "half of it from"], rows)
+                     interval(tuple(last[f"exponent{end}"] for end in ("", "_lo", "_hi"))), gone(run, 0.5) if first["exponent"] < 0 else "-", f"{gain(last):.2f}", gained(run, 0.5)])
+    return markdown(["run", "exponent as drawn", "largest", "at step", "last", "half of the way from step", "last gain, nats", "half of it from step"], rows)
 
 
 def forms_table():
