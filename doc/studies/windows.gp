@@ -73,6 +73,7 @@ $t0 << END
 1.765 0.4375
 3.531 0.5000
 7.062 0.5625
+14.123 0.5625
 1.840 0.4375
 3.681 0.5000
 7.362 0.5312
@@ -121,6 +122,7 @@ $t1 << END
 1.765 1.1875
 3.531 1.4375
 7.062 1.6250
+14.123 1.6875
 1.840 1.1250
 3.681 1.4062
 7.362 1.5625
@@ -169,6 +171,7 @@ $t2 << END
 1.765 1.7500
 3.531 2.3750
 7.062 2.8125
+14.123 3.0625
 1.840 1.7500
 3.681 2.4062
 7.362 2.8438
@@ -236,6 +239,18 @@ $steps2 << END
 1965 1.5625
 3906 1.6250
 END
+$steps3 << END
+8 2.4375
+16 1.5625
+32 2.0000
+63 1.5625
+126 1.3125
+250 1.2500
+497 1.3125
+988 1.5000
+1965 1.5625
+3906 1.6875
+END
 # panels
 set multiplot layout 1,2 margins 0.07,0.985,0.33,0.97 spacing 0.1,0
 set logscale xy 2
@@ -269,5 +284,6 @@ set ylabel 'ERF(0.9) / window, windows of 16' offset 1
 set key at graph 0.98,0.98 right top vertical Left reverse maxrows 8
 plot $steps0 using 1:2 with linespoints pt 11 ps 1.5 lw 1.2 lc rgb '#CC79A7' title '2 layers', \
      $steps1 using 1:2 with linespoints pt 13 ps 1.5 lw 1.2 lc rgb '#E69F00' title '4 layers', \
-     $steps2 using 1:2 with linespoints pt 15 ps 1.5 lw 1.2 lc rgb '#56B4E9' title '8 layers'
+     $steps2 using 1:2 with linespoints pt 15 ps 1.5 lw 1.2 lc rgb '#56B4E9' title '8 layers', \
+     $steps3 using 1:2 with linespoints pt 2 ps 1.5 lw 1.2 lc rgb '#000000' title '16 layers'
 unset multiplot

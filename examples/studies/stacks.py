@@ -250,11 +250,14 @@ def off_from_weights(chosen, q):
     return math.exp(math.sqrt(mean(math.log(tokens / by_cell(chosen(), lambda s: from_weights(s, q))[w, d]) ** 2 for w, d, _, tokens in points_of(chosen(), (q,)))))
 
 
-def shared_out(cell, layers, q):
-    """ERF(q) in windows of deeper trained stacks, if layers after the first had the same gain together as those of a cell have, in equal parts."""
-    here = [s for s in trained() if s.cell == cell]
-    first, rest = mean(s.gains[0] for s in here), mean(s.rest for s in here)
-    return field_in(signs_with(cell[0], (first,) + (rest / (layers - 1),) * (layers - 1)), q) / cell[0]
+def stack(window, layers, seed=3):
+    """That trained model of the grid."""
+    return next(s for s in trained() if (*s.cell, s.seed) == (window, layers, seed))
+
+
+def shared_out(s, layers, q):
+    """ERF(q) of a deeper stack, if its layers after the first had the same gain together as those of a stack have, in equal parts."""
+    return field_in(signs_with(s.window, s.gains[:1] + (s.rest / (layers - 1),) * (layers - 1)), q)
 
 
 def predictions_table():
