@@ -250,6 +250,11 @@ def off_from_weights(chosen, q):
     return math.exp(math.sqrt(mean(math.log(tokens / by_cell(chosen(), lambda s: from_weights(s, q))[w, d]) ** 2 for w, d, _, tokens in points_of(chosen(), (q,)))))
 
 
+def longer_from_weights(q):
+    """The geometric mean of those fields over the measured ones, over trained models."""
+    return math.exp(mean(math.log(from_weights(s, q) / s.erf(q)) for s in trained()))
+
+
 def stack(window, layers, seed=3):
     """That trained model of the grid."""
     return next(s for s in trained() if (*s.cell, s.seed) == (window, layers, seed))
@@ -329,8 +334,9 @@ def deeper_is_better():
 
 
 def widest(chosen):
-    """The greatest distance of an interval's end from its field, as a share of the field."""
-    return max(abs(int(s.row[f"erf_{q}_{end}"]) / s.erf(q) - 1) for s in chosen for q in QS for end in ("lo", "hi"))
+    """The greatest distance of an interval's end from its field, as a share of the field, of those of more than one token."""
+    ends = [(abs(int(s.row[f"erf_{q}_{end}"]) - s.erf(q)), s.erf(q)) for s in chosen for q in QS for end in ("lo", "hi")]
+    return max(off / field for off, field in ends if off > 1)
 
 
 def left_after(cell, windows):
