@@ -69,6 +69,32 @@ $signs0 << END
 48 1.0469
 64 1.0625
 END
+$signs1 << END
+2 1.2812
+3 1.5938
+4 1.7969
+6 2.0781
+8 2.2656
+12 2.4688
+16 2.5938
+24 2.7188
+32 2.7969
+48 2.8594
+64 2.9062
+END
+$signs2 << END
+2 1.7656
+3 2.3281
+4 2.7344
+6 3.2812
+8 3.6094
+12 3.9844
+16 4.2188
+24 4.4531
+32 4.5781
+48 4.7188
+64 4.7969
+END
 $t0 << END
 1.765 0.4375
 3.531 0.5000
@@ -83,6 +109,36 @@ $t0 << END
 3.837 0.4844
 3.837 0.5000
 7.674 0.5000
+END
+$t1 << END
+1.765 1.1875
+3.531 1.4375
+3.531 1.4375
+7.062 1.6250
+14.123 1.6875
+1.840 1.1250
+3.681 1.4062
+3.681 1.4062
+7.362 1.5625
+1.919 1.1250
+3.837 1.4062
+3.837 1.4219
+7.674 1.5625
+END
+$t2 << END
+1.765 1.7500
+3.531 2.3750
+3.531 2.3750
+7.062 2.8125
+14.123 3.0625
+1.840 1.7500
+3.681 2.4062
+3.681 2.3750
+7.362 2.8438
+1.919 1.7656
+3.837 2.4531
+3.837 2.4688
+7.674 2.9062
 END
 $a0 << END
 2.085 0.5625
@@ -108,34 +164,6 @@ $a0 << END
 69.551 1.0000
 33.359 0.9375
 END
-$signs1 << END
-2 1.2812
-3 1.5938
-4 1.7969
-6 2.0781
-8 2.2656
-12 2.4688
-16 2.5938
-24 2.7188
-32 2.7969
-48 2.8594
-64 2.9062
-END
-$t1 << END
-1.765 1.1875
-3.531 1.4375
-3.531 1.4375
-7.062 1.6250
-14.123 1.6875
-1.840 1.1250
-3.681 1.4062
-3.681 1.4062
-7.362 1.5625
-1.919 1.1250
-3.837 1.4062
-3.837 1.4219
-7.674 1.5625
-END
 $a1 << END
 2.085 1.3125
 2.085 1.3125
@@ -159,34 +187,6 @@ $a1 << END
 9.063 2.2812
 69.551 2.5000
 33.359 2.5000
-END
-$signs2 << END
-2 1.7656
-3 2.3281
-4 2.7344
-6 3.2812
-8 3.6094
-12 3.9844
-16 4.2188
-24 4.4531
-32 4.5781
-48 4.7188
-64 4.7969
-END
-$t2 << END
-1.765 1.7500
-3.531 2.3750
-3.531 2.3750
-7.062 2.8125
-14.123 3.0625
-1.840 1.7500
-3.681 2.4062
-3.681 2.3750
-7.362 2.8438
-1.919 1.7656
-3.837 2.4531
-3.837 2.4688
-7.674 2.9062
 END
 $a2 << END
 2.085 1.8125
@@ -261,7 +261,7 @@ $steps3 << END
 3906 1.6875
 END
 # panels
-set multiplot layout 1,2 margins 0.07,0.985,0.33,0.97 spacing 0.1,0
+set multiplot layout 1,2 margins 0.07,0.985,0.29,0.97 spacing 0.1,0
 set logscale xy 2
 set xrange [1.6:80]
 set yrange [0.4:16]
@@ -272,14 +272,15 @@ set ylabel 'ERF(q) / window' offset 1
 set key at screen 0.5,0.005 center bottom vertical Left reverse noenhanced samplen 1.6 spacing 0.95 maxrows 3 width -2
 plot $cone using 1:2 with lines lc rgb '#808080' dt (2,3) lw 1.2 title 'cone', \
      $horizon using 1:2 with lines lc rgb '#808080' dt (9,3,2,3) lw 1.2 title '1.5 windows', \
-     $signs0 using 1:2 with lines lc rgb '#0072B2' dt (9,4) lw 0.8 title 'random signs, as drawn', \
-     $t0 using 1:2 with points pt 5 ps 1.5 lw 0.7 lc rgb '#0072B2' title 'ERF(0.5), trained', \
-     $a0 using 1:2 with points pt 4 ps 1.5 lw 0.7 lc rgb '#0072B2' title 'ERF(0.5), as drawn', \
+     $signs0 using 1:2 with lines lc rgb '#0072B2' dt (9,4) lw 0.8 notitle, \
      $signs1 using 1:2 with lines lc rgb '#D55E00' dt (9,4) lw 0.8 notitle, \
-     $t1 using 1:2 with points pt 7 ps 1.5 lw 0.7 lc rgb '#D55E00' title 'ERF(0.9), trained', \
-     $a1 using 1:2 with points pt 6 ps 1.5 lw 0.7 lc rgb '#D55E00' title 'ERF(0.9), as drawn', \
      $signs2 using 1:2 with lines lc rgb '#009E73' dt (9,4) lw 0.8 notitle, \
+     NaN with lines lc rgb '#808080' dt (9,4) lw 0.8 title 'random signs, as drawn', \
+     $t0 using 1:2 with points pt 5 ps 1.5 lw 0.7 lc rgb '#0072B2' title 'ERF(0.5), trained', \
+     $t1 using 1:2 with points pt 7 ps 1.5 lw 0.7 lc rgb '#D55E00' title 'ERF(0.9), trained', \
      $t2 using 1:2 with points pt 9 ps 1.5 lw 0.7 lc rgb '#009E73' title 'ERF(0.99), trained', \
+     $a0 using 1:2 with points pt 4 ps 1.5 lw 0.7 lc rgb '#0072B2' title 'ERF(0.5), as drawn', \
+     $a1 using 1:2 with points pt 6 ps 1.5 lw 0.7 lc rgb '#D55E00' title 'ERF(0.9), as drawn', \
      $a2 using 1:2 with points pt 8 ps 1.5 lw 0.7 lc rgb '#009E73' title 'ERF(0.99), as drawn'
 unset logscale y
 set logscale x

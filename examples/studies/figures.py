@@ -239,9 +239,11 @@ def windows(folder):
     for k, q in enumerate(stacks.QS):
         number = stacks.fitted(stacks.SIGNS, stacks.untrained)
         data += block(f"signs{k}", [(d, f"{stacks.prediction(stacks.SIGNS).of(64, d, q, number) / 64:.4f}") for d in (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)])
-        left.append(f"$signs{k} using 1:2 with lines lc rgb '{COLOURS[k]}' dt {DASHES[1]} lw 0.8 " + ("notitle" if k else "title 'random signs, as drawn'"))
-        for name, chosen, mark, side in (("trained", stacks.trained(), 5 + 2 * k, -0.12), ("as drawn", stacks.untrained() + stacks.deep(), 4 + 2 * k, 0.12)):
-            label = f"{name[0]}{k}"
+        left.append(f"$signs{k} using 1:2 with lines lc rgb '{COLOURS[k]}' dt {DASHES[1]} lw 0.8 notitle")
+    left.append(f"NaN with lines lc rgb '#808080' dt {DASHES[1]} lw 0.8 title 'random signs, as drawn'")
+    for name, chosen, filled, side in (("trained", stacks.trained(), 1, -0.12), ("as drawn", stacks.untrained() + stacks.deep(), 0, 0.12)):    # a column of the key each
+        for k, q in enumerate(stacks.QS):
+            label, mark = f"{name[0]}{k}", 4 + 2 * k + filled
             data += block(label, [(f"{s.layers * 2 ** (side + 0.06 * {16: -1, 32: 0, 64: 1}.get(s.window, 0)):.3f}", f"{s.windows(q):.4f}") for s in chosen])
             left.append(f"${label} using 1:2 with points pt {mark} ps 1.5 lw 0.7 lc rgb '{COLOURS[k]}' title 'ERF({q}), {name}'")
     right = []
@@ -252,7 +254,7 @@ def windows(folder):
         right.append(f"$steps{k} using 1:2 with linespoints pt {(11, 13, 15, 2)[k]} ps 1.5 lw 1.2 lc rgb '{COLOURS[3 + k]}' title '{d} layers'")
     write(folder, "windows", 8.6,
           "# style\nset encoding utf8\nset tics nomirror\nset border 3\n"
-          f"# data\n{data}# panels\nset multiplot layout 1,2 margins 0.07,0.985,0.33,0.97 spacing 0.1,0\n"
+          f"# data\n{data}# panels\nset multiplot layout 1,2 margins 0.07,0.985,0.29,0.97 spacing 0.1,0\n"
           f"set logscale xy 2\nset xrange [1.6:80]\nset yrange [0.4:16]\nset format y '%g'\nset xtics (2,4,8,16,32,64)\nset xlabel 'layers'\nset ylabel 'ERF(q) / window' offset 1\n"
           "set key at screen 0.5,0.005 center bottom vertical Left reverse noenhanced samplen 1.6 spacing 0.95 maxrows 3 width -2\nplot " + ", \\\n     ".join(left) +
           f"\nunset logscale y\nset logscale x\nset xrange [6:5000]\nset yrange [0.8:2.6]\nset format y '%.1f'\nset ytics 0.5\nset xtics ('as drawn' {DRAWN},'100' 100,'1000' 1000)\nset xlabel 'step'\nset ylabel 'ERF(0.9) / window, windows of 16' offset 1\n"

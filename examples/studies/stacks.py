@@ -188,7 +188,7 @@ class Prediction:
         return mean(math.log(self.of(w, d, q, number) / tokens) ** 2 for w, d, q, tokens in points)
 
     def fit(self, points):
-        """The number with the least error, within 1 %: fields are whole tokens, so the error has steps."""
+        """A number with nearly the least error: fields are whole tokens, so the error has steps, and a coarse search can miss a narrow one."""
         if self.start is None:
             return None
         least, greatest = self.start
@@ -423,6 +423,12 @@ def powers(chosen, of):
 
 def field_powers(chosen, q):
     return powers(chosen, lambda s: s.erf(q))
+
+
+def local_powers(q, layers):
+    """The power of the depth from that many layers to twice as many, trained, for each window."""
+    fields = by_cell(trained(), lambda s: s.erf(q))
+    return [math.log2(fields[w, 2 * d] / fields[w, d]) for w, d in fields if d == layers and (w, 2 * d) in fields]
 
 
 def powers_table():
