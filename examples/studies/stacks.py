@@ -325,12 +325,20 @@ def doublings(q):
     return mean(b - a for a, b, _ in three), mean(c - b for _, b, c in three)
 
 
-def deeper_is_better():
-    """Whether the loss falls with the depth at each window and seed."""
+def loss_orders(growing, fixed, order):
+    """Whether the losses of each window or depth (`fixed`) and seed are in an order along the other."""
     groups = {}
-    for s in sorted(trained(), key=lambda s: s.layers):
-        groups.setdefault((s.window, s.seed), []).append(s.number("nll_512"))
-    return all(a > b for losses in groups.values() for a, b in zip(losses, losses[1:]))
+    for s in sorted(trained(), key=growing):
+        groups.setdefault((fixed(s), s.seed), []).append(s.number("nll_512"))
+    return all(order(a, b) for losses in groups.values() for a, b in zip(losses, losses[1:]))
+
+
+def deeper_is_better():
+    return loss_orders(lambda s: s.layers, lambda s: s.window, lambda a, b: a > b)
+
+
+def narrower_is_better():
+    return loss_orders(lambda s: s.window, lambda s: s.layers, lambda a, b: a < b)
 
 
 def widest(chosen):
