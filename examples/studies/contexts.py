@@ -44,7 +44,7 @@ def needed(nll, rule, nats):
     stays: nor at any longer one; settles: nor below."""
     import numpy as np
     above = nll - nll[:, -1:]
-    bad = (np.abs(above) if rule == "settles" else above) > nats
+    bad = (np.abs(above) if rule == "settles" else above) > nats + 1e-9      # a decimal difference of exactly `nats` is within
     at = np.argmin(bad, axis=1) if rule == "first" else len(CONTEXTS) - np.argmax(bad[:, ::-1], axis=1)
     return np.array(CONTEXTS)[np.where(bad.any(axis=1), at, 0)]
 

@@ -5,7 +5,7 @@ import statistics
 
 from contexts import ENOUGH, PERMUTATIONS, REPLICATES  # noqa: F401, for the page
 from needed import CONTEXTS, EXAMPLES, PLACES, REAL, WHOLE, path_of, read_rows  # noqa: F401
-from tables import holm, markdown
+from tables import holm, markdown, span
 from validation import data, interval
 
 CORPORA = {"sqlalchemy": "SQLAlchemy", "moby-dick": "*Moby-Dick*", "python-reference": "Python reference", "all": "all three"}
@@ -131,13 +131,8 @@ def values(test, field, chosen, **how):
     return [found[0] for p in chosen if (found := three(test, *p, field, **how))]
 
 
-def spread(found, digits=2):
-    """The least and the greatest value, in words."""
-    return f"{min(found):.{digits}f} to {max(found):.{digits}f}"
-
-
 def spans(test, field, chosen, digits=2, **how):
-    return spread(values(test, field, chosen, **how), digits)
+    return span(values(test, field, chosen, **how), digits)
 
 
 def above(test, field, chosen, **how):
